@@ -1,3 +1,4 @@
+import { Button } from './ui/widgets';
 import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ApiError, InboxSession } from '../server/api';
@@ -131,9 +132,9 @@ function SignInScreen({ problem, enter }: SignInProps) {
         <p role="alert" class="problem">
           {message}
         </p>
-        <button class="button primary" type="submit">
+        <Button look="primary" type="submit">
           Sign in
-        </button>
+        </Button>
         {issuer && <a href={issuer}>Sign in with your organization</a>}
       </form>
     </main>
@@ -254,13 +255,13 @@ function Header({ session, route, inbox, signOut }: HeaderProps) {
         <span class="dot" aria-hidden="true" />
         <span class="words">{label}</span>
       </span>
-      <button class="button plain account-opener" type="button" popovertarget="account">
+      <Button look="plain account-opener" popovertarget="account">
         <span class="sr-only">Signed in as </span>
         <span class="who">
           <Text of={session.user} />
         </span>{' '}
         <span aria-hidden="true">▾</span>
-      </button>
+      </Button>
       <div class="account" id="account" popover="auto" role="group" aria-label="Your account">
         {late === undefined ? <p class="quiet">Opening …</p> : <late.Account {...{ help, signOut }} />}
       </div>
@@ -369,9 +370,9 @@ function Notices({ notices, close, held, undo }: NoticesProps) {
           <span title={visibleText(one.what)}>
             Not sent yet: <Text of={one.what} /> <Seconds until={one.due} />
           </span>
-          <button class="button" type="button" aria-keyshortcuts="z" onClick={() => undoOne(one)}>
+          <Button aria-keyshortcuts="z" onClick={() => undoOne(one)}>
             Undo
-          </button>
+          </Button>
         </p>
       ))}
       {notices.map((notice) => (
@@ -380,14 +381,14 @@ function Notices({ notices, close, held, undo }: NoticesProps) {
             <Text of={notice.text} />
           </span>
           {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
-          <button
-            class="button plain"
-            type="button"
+          <Button
+            look="plain"
+
             aria-label="Close this notice"
             onClick={() => close(notice)}
           >
             ✕
-          </button>
+          </Button>
         </p>
       ))}
     </div>

@@ -11,7 +11,7 @@ import type { Held } from '../ui/held';
 import { Text } from '../ui/text';
 import { CallPanel } from './call/call';
 import { AroundPanel, isFocusLost } from './call/head';
-import { Ago } from '../ui/widgets';
+import { Button, Ago } from '../ui/widgets';
 
 /** The most rows that are listed. The inbox also has the rows that are not listed here. */
 const MOST = 50;
@@ -41,9 +41,9 @@ export function Asks({ session, isAtEnd }: AsksProps) {
         <div class="asked">
           <p class="asked-head">
             <a href={hrefOf({ at: 'call', turn: open.turn, callId: open.callId })}>Open in the inbox</a>
-            <button class="button plain" type="button" onClick={close}>
+            <Button look="plain" onClick={close}>
               Fold up
-            </button>
+            </Button>
           </p>
           <AroundPanel.Provider value={{ opened }}>
             <CallPanel

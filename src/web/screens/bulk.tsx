@@ -17,7 +17,7 @@ import {
   type AlikeField,
 } from '../model/alike';
 import { type Unseen, WatchSeen, SeenEnd, SeenText } from '../ui/seen';
-import { Chip, Deadline } from '../ui/widgets';
+import { Button, Chip, Deadline } from '../ui/widgets';
 import { counted } from '../../history/labels';
 import { DecisionFooter, focusReason } from './call/decide';
 import { errorText, refusalText } from '../model/labels';
@@ -51,17 +51,17 @@ export function SelectionBar({ rows, look }: BarProps): JSX.Element | null {
     <div class="selection" role="group" aria-label="Selection">
       <strong role="status">{first === undefined ? 'Decided together' : `${items.length} selected`}</strong>
       {first !== undefined && isFree && all.length > items.length && (
-        <button class="button" type="button" onClick={() => choose(all)}>
+        <Button onClick={() => choose(all)}>
           All {all.length} of <Text of={first.tool} />
-        </button>
+        </Button>
       )}
-      <button class="button" type="button" onClick={look}>
+      <Button onClick={look}>
         {first === undefined && report !== undefined ? 'Report' : 'Look at them'}
-      </button>
+      </Button>
       {first !== undefined && isFree && (
-        <button class="button plain" type="button" onClick={() => choose([])}>
+        <Button look="plain" onClick={() => choose([])}>
           Clear
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -84,9 +84,9 @@ export function BulkPanel({ isFirst, back }: PanelProps) {
     <article class="call bulk" aria-label="Selected requests">
       <header class="call-head">
         <p class="crumbs">
-          <button class="button plain back" type="button" onClick={back}>
+          <Button look="plain back" onClick={back}>
             ← Inbox
-          </button>
+          </Button>
           {first !== undefined && (
             <span>
               <Text of={first.agent} />
@@ -218,9 +218,7 @@ function LeftOut({ of }: { of: readonly { item: InboxItem; never: string }[] }) 
           </li>
         ))}
       </ul>
-      <button class="button" type="button" onClick={drop}>
-        Remove from the selection
-      </button>
+      <Button onClick={drop}>Remove from the selection</Button>
     </div>
   );
 }
@@ -241,9 +239,9 @@ function Report({ of }: { of: readonly Reported[] }) {
         <h2 id="report-title">
           <span role="status">{reportText(of)}</span>
         </h2>
-        <button class="button plain" type="button" onClick={() => select((last) => ({ items: last.items }))}>
+        <Button look="plain" onClick={() => select((last) => ({ items: last.items }))}>
           Close the report
-        </button>
+        </Button>
       </div>
       <div role="log" aria-label="Report">
         <ul class="said">

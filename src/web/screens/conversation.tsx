@@ -14,7 +14,7 @@ import { errorText, type Connection } from '../model/labels';
 import { parametersOf, hrefOf } from '../model/route';
 import { useAppContext, useLate, useTabTitle, useNow } from '../ui/app';
 import { Text, Code, Files } from '../ui/text';
-import { Unreadable, Ago, Chip } from '../ui/widgets';
+import { Button, Unreadable, Ago, Chip } from '../ui/widgets';
 import { addSpent, budgetText, spentText } from '../../contract/spending/budget';
 import { callTitle, counted, describePhase, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view-types';
@@ -304,9 +304,9 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps) {
     else fail(reply);
   };
   const button: ControlButton = (label, body, text, tone = '') => (
-    <button class={`button ${tone}`} type="button" onClick={() => void act(body, text)}>
+    <Button look={tone} onClick={() => void act(body, text)}>
       {label}
-    </button>
+    </Button>
   );
   const isOpen = view.state === 'open' || view.state === 'paused';
   const mayStart = session.rights.includes('converse');
@@ -325,9 +325,9 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps) {
       {view.state === 'open' && button('Pause', { action: 'pause' }, 'No further turn starts.')}
       {view.state === 'paused' && mayStart && button('Resume', { action: 'resume' }, 'It goes on.')}
       {isOpen && mayStart && (
-        <button class="button" type="button" title={compacts} onClick={compact}>
+        <Button title={compacts} onClick={compact}>
           Compact
-        </button>
+        </Button>
       )}
       {isOpen && <Closing isRunning={isRunning} button={button} />}
     </p>
@@ -351,9 +351,9 @@ function Closing({ isRunning, button }: { isRunning: boolean; button: ControlBut
             button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
         </>
       )}
-      <button class="button plain" type="button" onClick={() => setAsked(!isAsked)}>
+      <Button look="plain" onClick={() => setAsked(!isAsked)}>
         {isAsked ? 'Keep it' : 'Close'}
-      </button>
+      </Button>
     </span>
   );
 }

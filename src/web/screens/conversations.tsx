@@ -7,7 +7,7 @@ import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { goTo, showInList, useAppContext, useNow, usePolled } from '../ui/app';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Text } from '../ui/text';
-import { Ago, Chip, Select } from '../ui/widgets';
+import { Button, Ago, Chip, Select } from '../ui/widgets';
 
 /** The part of the list that is shown. Empty: all agents, and the newest page. */
 interface Part {
@@ -132,9 +132,9 @@ function Begin({ agents }: { agents: readonly string[] }) {
           </label>
         </>
       )}
-      <button class="button primary" type="submit">
+      <Button look="primary" type="submit">
         New conversation
-      </button>
+      </Button>
     </form>
   );
 }

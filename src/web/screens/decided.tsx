@@ -7,7 +7,7 @@ import { REFUSAL_LABELS } from '../model/labels';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
-import { Chip, SearchField, Select } from '../ui/widgets';
+import { Button, Chip, SearchField, Select } from '../ui/widgets';
 
 /** The decisions of the signed-in user, and how the calls ended. */
 export function DecidedScreen() {
@@ -50,15 +50,15 @@ export function DecidedScreen() {
           }}
         />
         {FACETS.map(([facet, label]) => (
-          <button
+          <Button
             key={facet}
-            class="button toggle"
-            type="button"
+            look="toggle"
+
             aria-pressed={filter.facet === facet}
             onClick={() => setFilter({ ...filter, facet })}
           >
             {label}
-          </button>
+          </Button>
         ))}
       </div>
       <p>

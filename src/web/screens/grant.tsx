@@ -7,7 +7,7 @@ import { errorText } from '../model/labels';
 import { toDecision } from '../model/review';
 import { useAppContext } from '../ui/app';
 import { Code, Text } from '../ui/text';
-import { FormDialog, Select } from '../ui/widgets';
+import { Button, FormDialog, Select } from '../ui/widgets';
 import type { Review } from './call/decide';
 import { type DecidingProps, type Signed, useSend } from './call/send';
 
@@ -30,9 +30,7 @@ export function GrantOffer(props: GrantProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <p class="grant-offer">
-      <button class="button" type="button" onClick={() => setOpen(true)}>
-        Approve and allow more …
-      </button>
+      <Button onClick={() => setOpen(true)}>Approve and allow more …</Button>
       {isOpen && <GrantDialog {...props} close={() => setOpen(false)} />}
     </p>
   );

@@ -18,7 +18,7 @@ import {
 } from '../model/inbox';
 import { Text } from '../ui/text';
 import { goTo, showInList, useAppContext, useKeys, useLate, useNow } from '../ui/app';
-import { SearchField, Select } from '../ui/widgets';
+import { Button, SearchField, Select } from '../ui/widgets';
 import { CallPanel } from './call/call';
 import { InboxList } from './inbox-list';
 
@@ -58,34 +58,34 @@ function Filters({ filter, setFilter, page }: FiltersProps) {
         value={filter.text}
         change={(text) => setFilter({ ...filter, text })}
       />
-      <button
-        class="button toggle"
-        type="button"
+      <Button
+        look="toggle"
+
         aria-pressed={filter.mine !== ''}
         onClick={() => setFilter({ ...filter, mine: filter.mine === '' ? '1' : '' })}
       >
         Mine
-      </button>
-      <button
-        class={`button toggle${doubts > 0 ? ' ask' : ''}`}
-        type="button"
+      </Button>
+      <Button
+        look={`toggle${doubts > 0 ? ' ask' : ''}`}
+
         aria-pressed={filter.doubt !== ''}
         onClick={() => setFilter({ ...filter, doubt: filter.doubt === '' ? '1' : '' })}
       >
         In doubt <span class="count">{grouped(doubts)}</span>
-      </button>
+      </Button>
       <Select {...choice('tool', 'Tool')} options={named('tools', page?.tools, filter.tool)} />
       <Select {...choice('agent', 'Agent')} options={named('agents', page?.agents, filter.agent)} />
       <Select {...choice('olderThan', 'Age')} options={AGES} />
       <Select {...choice('sort', 'Order')} options={ORDERS} />
       {isFiltering(filter) && (
-        <button
-          class="button plain"
-          type="button"
+        <Button
+          look="plain"
+
           onClick={() => setFilter({ ...NO_FILTER, sort: filter.sort })}
         >
           Clear
-        </button>
+        </Button>
       )}
     </div>
   );

@@ -1,3 +1,4 @@
+import { Button } from '../ui/widgets';
 import { useEffect, useState } from 'preact/hooks';
 import { readJson } from '../../contract/read-json';
 import { isJsonObject } from '../../contract/json';
@@ -207,9 +208,9 @@ export function PasskeysScreen() {
             It is for <Text of={place.person} /> at <Text of={place.rpId} />, who has {place.ids.length} in
             the approvers file.
           </p>
-          <button class="button primary" type="button" onClick={() => make(place)}>
+          <Button look="primary" onClick={() => make(place)}>
             Make a passkey
-          </button>
+          </Button>
         </>
       )}
       {line !== undefined && place !== undefined && (

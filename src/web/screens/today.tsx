@@ -5,7 +5,7 @@ import { send } from '../http';
 import { hasFailed } from '../model/decided';
 import { grouped } from '../model/inbox';
 import { useAppContext, useNow, usePolled } from '../ui/app';
-import { FormDialog, Select } from '../ui/widgets';
+import { Button, FormDialog, Select } from '../ui/widgets';
 
 /** The right pane while nothing is open: what waits, what this person decided today, and the switch that pauses. */
 export function Today({ page }: { page: InboxPage }) {
@@ -62,9 +62,7 @@ function PauseSwitch({ page }: { page: InboxPage }) {
   };
   return (
     <p>
-      <button class="button" type="button" onClick={() => setOpen(true)}>
-        Pause calls …
-      </button>
+      <Button onClick={() => setOpen(true)}>Pause calls …</Button>
       {isOpen && (
         <FormDialog
           name="pause"

@@ -8,7 +8,7 @@ import { type Reply, send } from '../http';
 import { FACETS, peopleIn } from '../model/decided';
 import { grouped } from '../model/inbox';
 import { parametersOf, queryOf } from '../model/route';
-import { Ago, Chip, SearchField, Select } from '../ui/widgets';
+import { Button, Ago, Chip, SearchField, Select } from '../ui/widgets';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
 import { showInList, useAppContext, useKeys, useNow, usePolled, useTabVisible } from '../ui/app';
@@ -121,9 +121,9 @@ function Filters({ filter, people }: { filter: TurnsFilter; people: string[] }) 
         {MORE.map(field)}
       </details>
       {queryOf(filter) !== '' && (
-        <button class="button plain" type="button" onClick={() => show({})}>
+        <Button look="plain" onClick={() => show({})}>
           Clear
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -140,11 +140,7 @@ function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: (
         ? `${grouped(shown)} of ${grouped(looked)} turns searched.`
         : `${grouped(shown)} ${shown === 1 ? 'turn' : 'turns'}.`}{' '}
       {isAll ? 'There are no older ones.' : 'There are older ones.'}{' '}
-      {!isAll && (
-        <button class="button" type="button" onClick={readOlder}>
-          {looked > 0 ? 'Search older ones' : 'Show older ones'}
-        </button>
-      )}
+      {!isAll && <Button onClick={readOlder}>{looked > 0 ? 'Search older ones' : 'Show older ones'}</Button>}
     </p>
   );
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_CHARACTERS } from '../../contract/limits';
 import type { Label } from '../../history/labels';
@@ -19,6 +19,11 @@ export function Chip({ of: [text, tone] }: { of: Label }) {
  */
 export function Key({ of }: { of: string }) {
   return <kbd aria-hidden="true">{of}</kbd>;
+}
+
+/** A button. Without `type="submit"` it sends no form. `look`: further classes. */
+export function Button({ look = '', ...props }: JSX.IntrinsicElements['button'] & { look?: string }) {
+  return <button class={`button ${look}`} type="button" {...props} />;
 }
 
 interface SelectProps {
@@ -169,10 +174,10 @@ export function SureButton({ label, of, says, act }: SureProps) {
   return (
     <>
       {says !== undefined && <p role="status">{isAsked && <Text of={says} />}</p>}
-      <button class="button" type="button" onClick={click} onBlur={forget}>
+      <Button onClick={click} onBlur={forget}>
         {isAsked ? `${label} it now` : `${label} …`}
         {of !== undefined && <span class="sr-only"> {of}</span>}
-      </button>
+      </Button>
     </>
   );
 }
@@ -236,16 +241,10 @@ export function FormDialog(props: FormDialogProps) {
       <form class="grant-form" onSubmit={submit}>
         {children}
         <p class="buttons">
-          <button class="button" type="button" onClick={close}>
-            Close
-          </button>
-          <button
-            class={`button ${isDanger ? 'danger' : 'primary'}`}
-            type="submit"
-            aria-disabled={!isAllowed}
-          >
+          <Button onClick={close}>Close</Button>
+          <Button look={isDanger ? 'danger' : 'primary'} type="submit" aria-disabled={!isAllowed}>
             {label}
-          </button>
+          </Button>
         </p>
       </form>
     </Dialog>

@@ -10,7 +10,7 @@ import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/seen';
 import { useKeys, useNow } from '../../ui/app';
 import { focusToDecide, TO_DECIDE } from '../../ui/late-keys';
-import { Key } from '../../ui/widgets';
+import { Button, Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';
 import { byteNote } from '../../model/labels';
 import { LIMITS } from '../../../contract/limits';
@@ -261,9 +261,9 @@ export function DecisionFooter(given: FooterProps) {
       <p class="why" id="why">
         {why?.text}
         {showNext !== undefined && (
-          <button class="button plain" type="button" onClick={showNext}>
+          <Button look="plain" onClick={showNext}>
             Show it <Key of="n" />
-          </button>
+          </Button>
         )}
       </p>
       <p class="sr-only" role="status">
@@ -306,24 +306,24 @@ function Buttons({ deny, approve, label, instead }: ButtonsProps) {
   useKeys({ i: () => instead?.() });
   return (
     <div class="buttons">
-      <button
-        class="button danger"
-        type="button"
+      <Button
+        look="danger"
+
         aria-keyshortcuts="d"
         disabled={!deny.isAllowed}
         onClick={({ detail }) => (deny.isFresh === true || detail > 1 ? undefined : deny.act())}
       >
         {label} <Key of="d" />
-      </button>
+      </Button>
       {instead !== undefined && (
-        <button class="button" type="button" aria-keyshortcuts="i" onClick={instead}>
+        <Button aria-keyshortcuts="i" onClick={instead}>
           Instead … <Key of="i" />
-        </button>
+        </Button>
       )}
-      <button
+      <Button
         id="approve"
-        class="button primary"
-        type="button"
+        look="primary"
+
         aria-disabled={!approve.isAllowed}
         aria-describedby="why"
         aria-keyshortcuts="a"
@@ -331,7 +331,7 @@ function Buttons({ deny, approve, label, instead }: ButtonsProps) {
         onClick={() => (approve.isAllowed ? approve.act() : undefined)}
       >
         {approve.label} <Key of="a" />
-      </button>
+      </Button>
     </div>
   );
 }

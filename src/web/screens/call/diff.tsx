@@ -1,3 +1,4 @@
+import { Button } from '../../ui/widgets';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type FilePlan, type Hunk, hunkRange, isDiffText, type Preview } from '../../../contract/plan';
 import { segments } from '../../../contract/text/unsafe-text';
@@ -82,22 +83,22 @@ function TickAll({ choosing, ticked, all }: TickAllProps) {
       <span class="quiet" role="status">
         {ticked.length} of {all} hunks ticked
       </span>
-      <button
-        class="button plain"
-        type="button"
+      <Button
+        look="plain"
+
         disabled={ticked.length === all}
         onClick={() => choosing.tickAll(true)}
       >
         Tick all
-      </button>
-      <button
-        class="button plain"
-        type="button"
+      </Button>
+      <Button
+        look="plain"
+
         disabled={ticked.length === 0}
         onClick={() => choosing.tickAll(false)}
       >
         Tick none
-      </button>
+      </Button>
     </span>
   );
 }
@@ -125,9 +126,9 @@ function HunkView({ path, hunk, isTicked, choice }: HunkProps) {
         <code class="quiet">{hunkRange(hunk)}</code>
         {!isTicked && <span class="chip quiet">left out</span>}
         {choice !== undefined && (
-          <button class="button plain" type="button" onClick={() => choice.comment(hunk.id)}>
+          <Button look="plain" onClick={() => choice.comment(hunk.id)}>
             Comment<span class="sr-only"> on hunk {hunk.id}</span>
-          </button>
+          </Button>
         )}
       </div>
       {lines}

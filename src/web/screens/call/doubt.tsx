@@ -16,7 +16,7 @@ import { LeftOver, whatHappened } from './edit';
 import { LIMITS } from '../../../contract/limits';
 import { NOTHING_TYPED } from '../../kept-input';
 import { Code, Text } from '../../ui/text';
-import { Key } from '../../ui/widgets';
+import { Button, Key } from '../../ui/widgets';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
 const resolve = poster<ResolutionBody>('resolutions');
@@ -175,13 +175,13 @@ function Answers(props: DoubtProps) {
       {chosen !== undefined && (
         <LinesInput id="reason" label="How you know" rows={1} text={how} setText={(how) => change({ how })} />
       )}
-      <button
-        class={`button ${chosen === 'run-again' ? 'danger' : 'primary'}`}
+      <Button
+        look={chosen === 'run-again' ? 'danger' : 'primary'}
         type="submit"
         disabled={chosen === undefined || isSending}
       >
         {chosen === undefined ? 'Choose one' : ANSWERS[chosen].send}
-      </button>
+      </Button>
     </form>
   );
 }

@@ -16,7 +16,7 @@ import { type Field, formOf, variantOf, withUnnamed } from '../../model/argument
 import { Input, Issues } from './inputs';
 import { SeenEnd } from '../../ui/seen';
 import { Text, visibleText } from '../../ui/text';
-import { Select } from '../../ui/widgets';
+import { Button, Select } from '../../ui/widgets';
 
 /** One field of the form, and the fields below it. */
 interface FieldProps {
@@ -57,13 +57,13 @@ function FieldView(props: FieldProps) {
   if (value === undefined && !field.required) {
     return (
       <p class="field absent">
-        <button
-          class="button plain"
-          type="button"
+        <Button
+          look="plain"
+
           onClick={() => setDraft(setAt(draft, path, field.initial))}
         >
           + <Text of={nameOf(props)} />
-        </button>
+        </Button>
         <Help {...props} />
       </p>
     );
@@ -170,9 +170,9 @@ function ListField(props: FieldProps) {
           }}
         />
       ))}
-      <button class="button plain" type="button" onClick={add}>
+      <Button look="plain" onClick={add}>
         + another
-      </button>
+      </Button>
     </Group>
   );
 }
@@ -199,10 +199,10 @@ function Remove(props: FieldProps) {
   const act = remove ?? (field.required ? undefined : () => setDraft(setAt(draft, path, undefined)));
   if (act === undefined) return null;
   return (
-    <button class="button plain" type="button" onClick={act}>
+    <Button look="plain" onClick={act}>
       {remove === undefined ? 'Leave out' : 'Remove'}
       <span class="sr-only"> {nameOf(props)}</span>
-    </button>
+    </Button>
   );
 }
 

@@ -5,7 +5,7 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
-import { Chip } from '../../ui/widgets';
+import { Button, Chip } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { goTo } from '../../ui/app';
 
@@ -48,23 +48,23 @@ export function CallHead({ view, call, wants, facts, children }: HeadProps) {
     <header class="call-head">
       <div class="title-line">
         {around === undefined && (
-          <button
-            class="button plain back"
-            type="button"
+          <Button
+            look="plain back"
+
             aria-label="Back to the inbox"
             onClick={() => goTo({ at: 'inbox' })}
           >
             ←
-          </button>
+          </Button>
         )}
         <Title class="call-title" tabIndex={-1} ref={title}>
           <Code of={call.tool} />
           {wants === undefined && <Chip of={describePhase(call)} />}
         </Title>
         {facts !== undefined && (
-          <button class="button plain" type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <Button look="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             Details
-          </button>
+          </Button>
         )}
       </div>
       <p class="crumbs">

@@ -10,7 +10,7 @@ import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
 import { whoDecides } from '../../model/labels';
 import { changedText, describeEffect } from '../../../history/labels';
-import { Deadline, Key } from '../../ui/widgets';
+import { Button, Deadline, Key } from '../../ui/widgets';
 import { useAppContext, useLate, useNow, useTabVisible } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/digest';
 import { deceivingText } from '../../model/review';
@@ -271,9 +271,9 @@ function Arguments({ details, request, review }: ProposalProps) {
       <div class="section-head">
         <h2 id="arguments-title">Arguments</h2>
         {draft === undefined && details.offers.includes('edit') && (
-          <button id="change" class="button" type="button" aria-keyshortcuts="e" onClick={edit.start}>
+          <Button id="change" aria-keyshortcuts="e" onClick={edit.start}>
             Change <Key of="e" />
-          </button>
+          </Button>
         )}
       </div>
       {draft === undefined ? (

@@ -5,7 +5,7 @@ import type { RequestOpened } from '../../../history/events';
 import type { DecisionBody } from '../../../server/api';
 import { poster, sendDecision } from '../../http';
 import { decisionText } from '../../model/review';
-import { FormDialog, useSure } from '../../ui/widgets';
+import { Button, FormDialog, useSure } from '../../ui/widgets';
 import { LinesInput } from './inputs';
 import { type DecidingProps, useSend } from './send';
 
@@ -51,15 +51,9 @@ function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }) {
       <p role="status">
         {isAsked && `Your ${vote} counts no more then, and the call waits for others. You may vote again.`}
       </p>
-      <button
-        class="button"
-        type="button"
-        aria-disabled={isSending}
-        onClick={isSending ? undefined : click}
-        onBlur={forget}
-      >
+      <Button aria-disabled={isSending} onClick={isSending ? undefined : click} onBlur={forget}>
         {isAsked ? 'Withdraw it now' : 'Withdraw my vote …'}
-      </button>
+      </Button>
     </div>
   );
 }
@@ -68,9 +62,7 @@ function AskAgain(props: VotesProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <div>
-      <button class="button" type="button" onClick={() => setOpen(true)}>
-        Ask again …
-      </button>
+      <Button onClick={() => setOpen(true)}>Ask again …</Button>
       {isOpen && <AgainDialog {...props} close={() => setOpen(false)} />}
     </div>
   );

@@ -4,7 +4,7 @@ import { without } from '../../../contract/result';
 import { span } from '../../../contract/text/times';
 import { type CallView, isWaiting } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
-import { Chip, Dialog } from '../../ui/widgets';
+import { Button, Chip, Dialog } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { ArgumentsView, DecidedPreview, Outcome } from '../call/content';
 import { send, turnPath } from '../../http';
@@ -44,9 +44,9 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps) {
   return (
     <div class="call-card" id={`call-${call.callId}`} tabIndex={-1}>
       <div class="call-line">
-        <button class="button plain" type="button" aria-expanded={isOpen} onClick={toggle}>
+        <Button look="plain" aria-expanded={isOpen} onClick={toggle}>
           <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> <CallName {...call} />
-        </button>
+        </Button>
         <Chip of={describePhase(call)} />
         {!isOpen && (
           <code class="call-summary quiet">
@@ -85,14 +85,14 @@ function WhatIf({ turn, call }: WhatIfProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button
-        class="button plain what-if"
-        type="button"
+      <Button
+        look="plain what-if"
+
         aria-label={`What if … at ${call.callId}`}
         onClick={() => setOpen(true)}
       >
         What if …
-      </button>
+      </Button>
       {isOpen && <WhatIfDialog {...{ turn, call }} close={() => setOpen(false)} />}
     </>
   );
@@ -179,16 +179,14 @@ function ForkForm(props: FormProps) {
         {why ?? (problem !== undefined && <Text of={problem} />)}
       </p>
       <div class="buttons">
-        <button class="button" type="button" onClick={cancel}>
-          Cancel
-        </button>
-        <button
-          class={`button ${draft.live ? 'danger' : 'primary'}`}
+        <Button onClick={cancel}>Cancel</Button>
+        <Button
+          look={draft.live ? 'danger' : 'primary'}
           type="submit"
           disabled={why !== undefined || isSending}
         >
           {draft.live ? 'Fork for real' : 'Fork without effects'}
-        </button>
+        </Button>
       </div>
     </form>
   );

@@ -13,7 +13,7 @@ import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView, CallView, StepView } from '../../../history/view-types';
 import { type LiveTurn, useEvents, type Following, withDelta, listenToEnd } from '../../live';
-import { Chip, Unreadable, useSure, Select } from '../../ui/widgets';
+import { Button, Chip, Unreadable, useSure, Select } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow, useTabTitle } from '../../ui/app';
 import { Writing } from '../../ui/writing';
@@ -223,16 +223,16 @@ function CancelTurn({ view }: { view: TurnView }) {
       {isAsked ? (
         <>
           {way.means}{' '}
-          <button class="button danger" type="button" onClick={sure.click}>
+          <Button look="danger" onClick={sure.click}>
             {way.does}
-          </button>{' '}
+          </Button>{' '}
         </>
       ) : (
         sure.isAsked && 'It was asked to end meanwhile. '
       )}
-      <button class="button plain" type="button" onClick={isAsked ? sure.forget : offer}>
+      <Button look="plain" onClick={isAsked ? sure.forget : offer}>
         {isAsked ? 'Keep it' : way.offer}
-      </button>
+      </Button>
     </span>
   );
 }
@@ -325,14 +325,12 @@ function Steps({ view, shown }: { view: TurnView; shown: Place | undefined }) {
           <span class="quiet" role="status">
             {filter !== 'all' && `${fitting.length} of ${counted(view.calls.length, 'call')}`}
           </span>
-          <button
-            class="button"
-            type="button"
+          <Button
             disabled={fitting.length === 0}
             onClick={() => setOpen(new Set(isAllOpen ? [] : fitting.map(({ callId }) => callId)))}
           >
             {isAllOpen ? 'Close all' : 'Open all'}
-          </button>
+          </Button>
         </div>
       )}
       <ol>
