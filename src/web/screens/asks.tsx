@@ -6,7 +6,7 @@ import { type MessageDraft, messageName } from '../model/conversation';
 import { titleIn } from '../../contract/text/call-title';
 import { hrefOf, queryOf } from '../model/route';
 import { loadTyped } from '../kept-input';
-import { useAppContext, useNow } from '../ui/app';
+import { useAppContext } from '../ui/app';
 import type { Held } from '../ui/held';
 import { Text } from '../ui/text';
 import { CallPanel } from './call/call';
@@ -74,7 +74,6 @@ const OPENS = { request: 'Decide', question: 'Answer', in_doubt: 'Resolve' } as 
 
 function Row({ item, show }: { item: InboxItem; show: () => void }) {
   const { held } = useAppContext();
-  const now = useNow();
   const isHeld = held.some(({ key }) => key === placeIn(item));
   return (
     <button class="ask-row" type="button" onClick={show}>
@@ -84,7 +83,7 @@ function Row({ item, show }: { item: InboxItem; show: () => void }) {
       </code>
       <span class="button">{OPENS[item.kind]}</span>
       <span class="row-foot">
-        <Text of={item.agent} /> asks for <Text of={item.tool} /> · <Ago at={item.since} now={now} />
+        <Text of={item.agent} /> asks for <Text of={item.tool} /> · <Ago at={item.since} />
         {isHeld && ' · decided by you, not sent yet'}
       </span>
     </button>

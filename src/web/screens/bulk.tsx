@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Code, Text } from '../ui/text';
 import { keyOf } from '../model/inbox';
 import { readCall, type Reply, newDecisionId, sendDecision } from '../http';
-import { useAppContext, type AppContext, useKeys, useNow } from '../ui/app';
+import { useAppContext, type AppContext, useKeys } from '../ui/app';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { whyNoBatch, whyNotInBatch } from '../../history/batch';
 import type { CallDetails, InboxItem, Answer } from '../../server/api';
@@ -399,7 +399,6 @@ function CallLink({ item: { turn, callId } }: { item: InboxItem }) {
  * column.
  */
 function Differences({ chosen, differing }: { chosen: readonly Chosen[]; differing: readonly AlikeField[] }) {
-  const now = useNow();
   return (
     <div class="differences" role="region" aria-label="Differences" tabIndex={0}>
       <table>
@@ -416,7 +415,7 @@ function Differences({ chosen, differing }: { chosen: readonly Chosen[]; differi
         <tbody>
           {chosen.map((one, index) => (
             <tr key={keyOf(one.item)}>
-              <RowHead {...one} now={now} />
+              <RowHead {...one} />
               {differing.map((field) => (
                 <td key={`${field.isArgument}${field.name}`}>
                   <span class="cell-name" aria-hidden="true">
@@ -434,10 +433,10 @@ function Differences({ chosen, differing }: { chosen: readonly Chosen[]; differi
 }
 
 /** The call of a row, and the time that is left to decide it. */
-function RowHead({ item, request, alone, now }: Chosen & { now: number }) {
+function RowHead({ item, request, alone }: Chosen) {
   return (
     <th scope="row">
-      <SelectBox item={item} /> <CallLink item={item} /> <Deadline of={request.deadline} now={now} />
+      <SelectBox item={item} /> <CallLink item={item} /> <Deadline of={request.deadline} />
       <span class="quiet prompt">
         <Text of={item.prompt} kind="prose" />
       </span>

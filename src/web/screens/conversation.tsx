@@ -10,9 +10,9 @@ import {
   type Compacted,
   keptTurns,
 } from '../model/conversation';
-import { errorText, type Connection } from '../model/labels';
+import { errorText } from '../model/labels';
 import { parametersOf, hrefOf } from '../model/route';
-import { useAppContext, useLate, useTabTitle, useNow } from '../ui/app';
+import { useAppContext, useLate, useTabTitle } from '../ui/app';
 import { Text, Code, Files } from '../ui/text';
 import { Button, Unreadable, Ago, Chip } from '../ui/widgets';
 import { addSpent, budgetText, spentText } from '../../contract/spending/budget';
@@ -25,7 +25,7 @@ import { Writing } from '../ui/writing';
 import type { TurnEvent } from '../../history/events';
 import { sessionViewOf } from '../../history/session/view';
 import { viewOf } from '../../history/view';
-import { type Following, listenToEnd, type LiveText, useEvents, withDelta } from '../live';
+import { type Follower, type LiveText, useEvents, withDelta } from '../live';
 
 interface ScreenProps {
   session: string;
@@ -138,7 +138,6 @@ function Spoken({
   /** The items that wait for a person. */
   asks: JSX.Element | undefined;
 }) {
-  const now = useNow();
   const { summary, waiting } = view;
   return (
     <>
@@ -152,11 +151,7 @@ function Spoken({
       )}
       <ol class="exchanges">
         {exchangesOf(view).map((exchange) => (
-          <OneTurn
-            key={exchange.turn.turn}
-            {...{ exchange, now }}
-            stopped={stopped?.get(exchange.turn.turn)}
-          />
+          <OneTurn key={exchange.turn.turn} exchange={exchange} stopped={stopped?.get(exchange.turn.turn)} />
         ))}
       </ol>
       {running !== undefined && <RunningTurn view={running} />}
@@ -165,7 +160,7 @@ function Spoken({
       {waiting.length > 0 && (
         <section aria-label="Messages that wait">
           {waiting.map((said) => (
-            <Message key={said.messageId} {...{ said, now }} note="waits" />
+            <Message key={said.messageId} said={said} note="waits" />
           ))}
         </section>
       )}
@@ -175,17 +170,16 @@ function Spoken({
 
 interface TurnProps {
   exchange: Exchange;
-  now: number;
   /** What the model had written when the turn was stopped. */
   stopped: string | undefined;
 }
 
-function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps) {
+function OneTurn({ exchange: { turn, said }, stopped }: TurnProps) {
   const { answer, error, status } = turn;
   return (
     <li>
       {said.map((one) => (
-        <Message key={one.messageId} said={one} now={now} />
+        <Message key={one.messageId} said={one} />
       ))}
       <a class="turn-row" href={hrefOf({ at: 'turn', turn: turn.turn })}>
         <Code of={turn.turn.split('.').at(-1) ?? turn.turn} />{' '}
@@ -213,16 +207,15 @@ function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps) {
 
 interface MessageProps {
   said: ShownMessage;
-  now: number;
   note?: string;
 }
 
-function Message({ said: { text, files, sender, at, mode }, now, note }: MessageProps) {
+function Message({ said: { text, files, sender, at, mode }, note }: MessageProps) {
   const facts = [mode === undefined || mode === 'queue' ? '' : mode, note ?? ''].filter(Boolean);
   return (
     <div class="said person">
       <p class="quiet">
-        {sender !== undefined && <Text of={sender} />} {at !== undefined && <Ago at={at} now={now} />}{' '}
+        {sender !== undefined && <Text of={sender} />} {at !== undefined && <Ago at={at} />}{' '}
         {facts.join(', ')}
       </p>
       <Markdown of={text} />
@@ -372,7 +365,6 @@ interface LiveConversation {
   kept?: number;
   /** The result of the last attempt to summarize, if it ended while the person looked. */
   compacted?: Compacted;
-  connection?: Connection;
   /** Why the conversation cannot be read. */
   problem?: ApiError;
 }
@@ -402,39 +394,27 @@ function writtenIn({ turn, text }: Received) {
     .join('\n\n');
 }
 
-/** Follows a conversation and sets its state, until the returned function is called. */
-function follow(url: string, { setState, signedOut }: Following<LiveConversation>): () => void {
+/** Follows a conversation, and sets its state. */
+function follow(setState: (change: (last: LiveConversation) => LiveConversation) => void): Follower {
   let got: Received = { events: [], isWhole: false };
   const stopped = new Map<string, string>();
-  let frame = 0;
-  const draw = () => {
-    frame = 0;
-    const { events, turn, text, compacted, isWhole } = got;
-    if (!isWhole) return;
-    const running = turn && viewOf(turn.events);
-    const view = sessionViewOf(events);
-    setState((last) => ({ ...last, view, running, text, stopped, kept: keptTurns(events), compacted }));
-  };
-  // A long conversation sends hundreds of events in a burst, and one render is enough for all of them.
-  const drawSoon = () => {
-    frame ||= requestAnimationFrame(draw);
-  };
-  const take = (change: (data: string) => void) => (data: string) => {
-    change(data);
-    drawSoon();
-  };
-  const on = {
-    start: () => void (got = { events: [], isWhole: false }),
-    session: take((data) => takeEvent(got, JSON.parse(data), stopped)),
-    turn: take((data) => takeTurnEvent(got, JSON.parse(data))),
-    text: take((data) => (got.text = withDelta(got.text, JSON.parse(data).delta))),
-    live: take(() => (got.isWhole = true)),
-    end: take(() => (got.isWhole = true)),
-  };
-  const stop = listenToEnd(url, on, (part) => setState((last) => ({ ...last, ...part })), signedOut);
-  return () => {
-    cancelAnimationFrame(frame);
-    stop();
+  const whole = () => void (got.isWhole = true);
+  return {
+    on: {
+      start: () => void (got = { events: [], isWhole: false }),
+      session: (data) => takeEvent(got, JSON.parse(data), stopped),
+      turn: (data) => takeTurnEvent(got, JSON.parse(data)),
+      text: (data) => void (got.text = withDelta(got.text, JSON.parse(data).delta)),
+      live: whole,
+      end: whole,
+    },
+    draw: () => {
+      const { events, turn, text, compacted, isWhole } = got;
+      if (!isWhole) return;
+      const running = turn && viewOf(turn.events);
+      const view = sessionViewOf(events);
+      setState((last) => ({ ...last, view, running, text, stopped, kept: keptTurns(events), compacted }));
+    },
   };
 }
 

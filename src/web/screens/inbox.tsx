@@ -17,7 +17,7 @@ import {
   offsetFor,
 } from '../model/inbox';
 import { Text } from '../ui/text';
-import { goTo, showInList, useAppContext, useKeys, useLate, useNow } from '../ui/app';
+import { goTo, showInList, useAppContext, useKeys, useLate } from '../ui/app';
 import { Button, SearchField, Select } from '../ui/widgets';
 import { CallPanel } from './call/call';
 import { InboxList } from './inbox-list';
@@ -131,7 +131,6 @@ export function InboxScreen({ query: address = '', open }: ScreenProps) {
   const filter = useMemo(() => filterOf(address), [address]);
   const query = filterQuery(filter);
   const [first, look] = useState(0);
-  const now = useNow();
   const rows = useInboxRows({ query, offset: offsetFor(first), limit: LIMITS.inboxRows }, inbox, fail);
   const { current, decided } = useCursor(rows, open);
   const setFilter = (next: InboxFilter) => {
@@ -160,7 +159,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps) {
         {page === undefined || page.matching === 0 ? (
           <Empty page={page} isFiltered={isFiltering(filter)} />
         ) : (
-          <InboxList key={query} {...{ rows, query, current, now, look }} />
+          <InboxList key={query} {...{ rows, query, current, look }} />
         )}
       </section>
       <section class="pane detail-pane" aria-label="Request">

@@ -6,6 +6,7 @@ import { hrefOf } from '../model/route';
 import { dateTime, relative } from '../../contract/text/times';
 import type { ApiError } from '../../server/api';
 import { countdown, errorText, urgencyOf } from '../model/labels';
+import { useNow } from './app';
 import { Text, visibleText } from './text';
 
 /** A state in words. */
@@ -98,7 +99,8 @@ export function SearchField({ id, label, placeholder, value, change }: SearchPro
 }
 
 /** How long ago a time was. The title has its date. */
-export function Ago({ at, now }: { at: string; now: number }) {
+export function Ago({ at }: { at: string }) {
+  const now = useNow();
   return (
     <time dateTime={at} title={dateTime(at)}>
       {relative(at, now)}
@@ -106,8 +108,18 @@ export function Ago({ at, now }: { at: string; now: number }) {
   );
 }
 
+/** A time, and how long ago that was. */
+export function When({ at }: { at: string }) {
+  return (
+    <>
+      {dateTime(at)}, <Ago at={at} />
+    </>
+  );
+}
+
 /** A countdown to the deadline of a request. The title has its date. */
-export function Deadline({ of: deadline, now }: { of: string | null; now: number }) {
+export function Deadline({ of: deadline }: { of: string | null }) {
+  const now = useNow();
   const title = deadline === null ? 'It waits until a person decides' : `Expires ${dateTime(deadline)}`;
   return (
     <time class={`deadline ${urgencyOf(deadline, now)}`} dateTime={deadline ?? undefined} title={title}>

@@ -11,7 +11,7 @@ import { span } from '../../../contract/text/times';
 import { whoDecides } from '../../model/labels';
 import { changedText, describeEffect } from '../../../history/labels';
 import { Button, Deadline, Key } from '../../ui/widgets';
-import { useAppContext, useLate, useNow, useTabVisible } from '../../ui/app';
+import { useAppContext, useLate, useTabVisible } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/digest';
 import { deceivingText } from '../../model/review';
 import { ArgumentsView, Changes } from './content';
@@ -126,11 +126,10 @@ function useLookers({ view, callId }: CallDetails): readonly string[] {
 /** How long there is, who decides, and who else looks at it. */
 function Wants({ request, details }: Pick<ProposalProps, 'request' | 'details'>) {
   const { session } = useAppContext();
-  const now = useNow();
   const others = useLookers(details);
   return (
     <>
-      <Deadline of={request.deadline} now={now} />
+      <Deadline of={request.deadline} />
       <span>
         <Text of={whoDecides(details, session)} />
       </span>

@@ -12,7 +12,7 @@ import { sumUsage } from '../../../contract/spending/usage';
 import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView, CallView, StepView } from '../../../history/view-types';
-import { type LiveTurn, useEvents, type Following, withDelta, listenToEnd } from '../../live';
+import { type Follower, type LiveText, useEvents, withDelta } from '../../live';
 import { Button, Chip, Unreadable, useSure, Select } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow, useTabTitle } from '../../ui/app';
@@ -21,6 +21,7 @@ import { send, turnPath } from '../../http';
 import { errorText } from '../../model/labels';
 import { hrefOf } from '../../model/route';
 import type { Pending, PendingActivity } from '../../../client/types';
+import type { ApiError } from '../../../server/api';
 import { type CallFilter, callFits } from '../../model/timeline';
 import { CallCard } from './call-card';
 import { viewOf } from '../../../history/view';
@@ -398,15 +399,18 @@ function StepCard({ step, view, calls, open, toggle }: StepProps) {
   );
 }
 
-const EMPTY: LiveTurn = {
-  events: [],
-  view: undefined,
-  pending: undefined,
-  text: undefined,
-  connection: 'connecting',
-  problem: undefined,
-  ended: false,
-};
+interface LiveTurn {
+  events: readonly TurnEvent[];
+  /** The turn. Undefined until all events so far have come: half a turn would look like a turn that still runs. */
+  view?: TurnView;
+  pending?: Pending;
+  /** The text that the model writes now, or wrote last. */
+  text?: LiveText;
+  /** Why the turn cannot be read: the turn does not exist, or the server refuses. */
+  problem?: ApiError;
+}
+
+const EMPTY: LiveTurn = { events: [] };
 
 /**
  * Reads a turn from its start, and then follows it while the tab is visible. The id of an event is its place in the
@@ -414,47 +418,39 @@ const EMPTY: LiveTurn = {
  */
 function useTurn(turn: string): LiveTurn {
   const byPlace = useRef(new Map<number, TurnEvent>()).current;
-  return useEvents(turnPath(turn), EMPTY, (url, following) => followTurn(url, byPlace, following));
+  return useEvents(turnPath(turn), EMPTY, (setState) => followTurn(byPlace, setState));
 }
 
-/** Follows a turn: adds its events by place and sets the state, until the returned function is called. */
+/** Follows a turn: adds its events by place, and sets the state. */
 function followTurn(
-  url: string,
   byPlace: Map<number, TurnEvent>,
-  { setState, signedOut }: Following<LiveTurn>,
-): () => void {
-  const set = (part: Partial<LiveTurn>) => setState((last) => ({ ...last, ...part }));
-  let drawn = 0;
+  setState: (change: (last: LiveTurn) => LiveTurn) => void,
+): Follower {
+  const got: Omit<LiveTurn, 'problem'> = { events: [] };
   let isWhole = false;
-  const draw = () => {
-    drawn = 0;
-    const events = [...byPlace.values()];
-    if (isWhole) return set({ events, view: viewOf(events) });
-    setState((last) => (last.view === undefined ? { ...last, events } : last));
+  let isChanged = false;
+  const whole = () => {
+    isChanged ||= !isWhole;
+    isWhole = true;
   };
-  // A long turn sends hundreds of events in a burst, and one render is enough for all of them.
-  const drawSoon = (part: Partial<LiveTurn> = {}) => {
-    set(part);
-    drawn ||= requestAnimationFrame(draw);
-  };
-  const on = {
-    turn: (data: string, id: string) => {
-      byPlace.set(Number(id), JSON.parse(data));
-      drawSoon();
+  return {
+    on: {
+      turn: (data, id) => {
+        byPlace.set(Number(id), JSON.parse(data));
+        isChanged = true;
+      },
+      pending: (data) => {
+        whole();
+        got.pending = JSON.parse(data);
+      },
+      text: (data) => void (got.text = withDelta(got.text, JSON.parse(data))),
+      end: whole,
     },
-    pending: (data: string) => {
-      isWhole = true;
-      drawSoon({ pending: JSON.parse(data) });
+    draw: () => {
+      if (isChanged) got.events = [...byPlace.values()];
+      if (isChanged && isWhole) got.view = viewOf(got.events);
+      isChanged = false;
+      setState((last) => (isWhole || last.view === undefined ? { ...last, ...got } : last));
     },
-    text: (data: string) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
-    end: () => {
-      isWhole = true;
-      drawSoon({ ended: true });
-    },
-  };
-  const stop = listenToEnd(url, on, set, signedOut);
-  return () => {
-    cancelAnimationFrame(drawn);
-    stop();
   };
 }
