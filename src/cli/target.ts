@@ -2,7 +2,7 @@ import type { CallView, TurnView } from '../history/view';
 import { CountersignError, usageError } from '../contract/errors';
 
 /** The turn that a person named, or one of its calls. Each id may be a prefix. */
-export interface Target {
+interface Target {
   turn: string;
   call?: string;
 }

@@ -3,7 +3,7 @@ import type { InboxPage, InboxPageQuery, ApiError, InboxPulse } from './api';
 import type { FormatError } from './failure';
 import { InboxShares, heldBy } from './inbox-filter';
 import { NamedTurns } from './reading/named-turns';
-import { Pace, type PaceTimes } from './reading/pace';
+import { Pace } from './reading/pace';
 import type { ServerEvent } from './sse';
 import type { Whom } from '../authority/votes/waits-for';
 import { type Permit, EVERYTHING } from '../authority/rules/permits';
@@ -20,7 +20,7 @@ interface FeedParts {
   client: Pick<Countersign, 'inboxReader' | 'pauses'>;
   formatError: FormatError;
   /** Milliseconds between two reads of visibility. @default PACE */
-  pace?: PaceTimes;
+  pace?: ConstructorParameters<typeof Pace>[0];
   /** Milliseconds after which a read that has not ended is reported as trouble. @default 2500 */
   slowMs?: number;
   /**

@@ -32,7 +32,7 @@ export type Reader = Pick<Countersign, (typeof ON_TURN)[number] | (typeof OTHERS
 };
 
 /** Makes the reader for a permit. Two people who see the same turns share the data that is read. */
-export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
+type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
 
 /**
  * The only place where the web inbox limits what a person sees. Turns and conversations of agents that the person may

@@ -23,7 +23,7 @@ import { counted } from '../../history/labels';
 import type { TurnView } from '../../history/view';
 
 /** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */
-export type ChatEnd = 'ended' | 'left' | 'interrupted';
+type ChatEnd = 'ended' | 'left' | 'interrupted';
 
 /** Talks with an agent at a terminal until the person leaves or the session ends. Running turns continue. */
 export async function chatAtTerminal(chat: Chat, keyboard: Keyboard, context: Context): Promise<ChatEnd> {

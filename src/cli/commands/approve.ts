@@ -35,7 +35,7 @@ import { decideByHunks } from '../review/hunks';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/offer-grant';
 import { addSignOption, type SignOptions } from '../review/sign';
 import { withSubject } from './deny';
-import { decideByEditor, decideChanged, type Looking } from '../review/edit-arguments';
+import { decideByEditor, decideChanged } from '../review/edit-arguments';
 import { usageError } from '../../contract/errors';
 
 interface ApproveOptions extends BatchFlags, SignOptions, GrantFlags {
@@ -242,7 +242,7 @@ function ask(
   return confirm(terminal, `Approve ${idOf(subject)} ${tool} with these changes?`);
 }
 
-function send(subject: Subject, decision: AnonymousDecision, looking: Looking) {
+function send(subject: Subject, decision: AnonymousDecision, looking: Parameters<typeof decideChanged>[2]) {
   return decision.arguments === undefined
     ? decide(subject, decision)
     : decideChanged(subject, decision.arguments, looking);

@@ -7,7 +7,7 @@ import { TASK_QUEUE } from '../../contract/names';
 import { shellWord } from '../../contract/text/shell-word';
 import type { SessionView } from '../../history/session/view';
 import { type Chat, type ChatEvent, endOf, followChat, noteWaits } from '../chat/follow';
-import { type ChatEnd, chatAtTerminal } from '../chat/talk';
+import { chatAtTerminal } from '../chat/talk';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { readBudget, sessionBudgetOption } from './run';
@@ -91,7 +91,11 @@ function checkOpen({ session, agent: known, state }: SessionView, agent: string)
   });
 }
 
-function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, exitWith }: Context) {
+function afterTalk(
+  end: Awaited<ReturnType<typeof chatAtTerminal>>,
+  { session, agent }: Chat,
+  { screen, command, exitWith }: Context,
+) {
   if (end === 'ended') return;
   const back = `chat ${shellWord(agent)} --session ${shellWord(session.id)}`;
   screen.note('The session goes on. Come back:');

@@ -15,7 +15,7 @@ import type { Context } from '../context';
 import { sessionOf } from '../open-session';
 import { isFile, readTurnEvents } from '../turn-or-file';
 import { callLines, limitsText, pendingLines, storyOf } from '../print/turn';
-import { findCall, parseTarget, type Target } from '../target';
+import { findCall, parseTarget } from '../target';
 import { watchTurn } from '../watch-turn';
 
 interface ShowOptions {
@@ -37,7 +37,7 @@ export function addShow(program: Command, context: Context): void {
     );
 }
 
-function show(named: Target, { follow }: ShowOptions, context: Context) {
+function show(named: ReturnType<typeof parseTarget>, { follow }: ShowOptions, context: Context) {
   const { json } = context;
   return context.withClient(async (client) => {
     const session = named.call === undefined ? await sessionOf(client, named.turn) : undefined;

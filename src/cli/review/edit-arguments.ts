@@ -22,7 +22,7 @@ import type { Issue } from '../../contract/tool';
 import { escapeText } from '../../contract/text/escape';
 
 /** The person who looks at the new preview of changed arguments. */
-export interface Looking {
+interface Looking {
   /** Absent if nobody can be asked. */
   terminal: Terminal | undefined;
   /** Whether to approve the new preview without looking at it. */

@@ -13,7 +13,7 @@ import { type Env, senderOf } from '../session';
 import { askedId, inboxLink, type ThreadCall, type Thread, whyNotHere } from './thread';
 
 /** What a person said of something that they were asked. */
-export interface PersonAnswer {
+interface PersonAnswer {
   /** That of the item which was answered. */
   id: string;
   said: unknown;

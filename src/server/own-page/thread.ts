@@ -94,7 +94,7 @@ export function isIdle(thread: Thread, turn: string): boolean {
 }
 
 /** The end of a turn, as its conversation has it. */
-export type ThreadEnd = Pick<SessionTurn, 'status' | 'answer' | 'error'>;
+type ThreadEnd = Pick<SessionTurn, 'status' | 'answer' | 'error'>;
 
 /** How the last turn ended, if none runs or is about to start. Undefined: the conversation goes on. */
 export function threadEnd(thread: Thread): ThreadEnd | undefined {

@@ -13,7 +13,7 @@ interface PastRead {
 }
 
 /** Milliseconds between two reads of visibility. */
-export interface PaceTimes {
+interface PaceTimes {
   /**
    * If workers may have requests that they do not report. Visibility lags a little, so a request is seen within a
    * second.

@@ -57,7 +57,7 @@ export function setAt(draft: ArgumentsDraft, path: Path, value: Json | undefined
 }
 
 /** A draft as it was, and the path in it. */
-export type Earlier = readonly [draft: ArgumentsDraft, path: Path];
+type Earlier = readonly [draft: ArgumentsDraft, path: Path];
 
 /** The draft with an earlier value at a path, and with the texts in that value that were not valid yet. */
 export function putBack(draft: ArgumentsDraft, path: Path, [{ value, texts }, at]: Earlier): ArgumentsDraft {

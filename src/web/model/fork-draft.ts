@@ -3,7 +3,7 @@ import type { ForkBody } from '../../server/api';
 import { type ArgumentsDraft, issuesOf } from './draft';
 
 /** The change that a fork makes at a call. `same`: no change, so the fork repeats the path of the turn. */
-export type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
+type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
 
 /** A fork that a person puts together. */
 export interface ForkDraft {

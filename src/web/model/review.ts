@@ -9,7 +9,7 @@ import { titleOf } from '../../contract/text/call-title';
 import { changedLeaves } from '../../contract/text/json-diff';
 
 /** A part of a compared text. */
-export interface Part {
+interface Part {
   kind: 'same' | 'removed' | 'added';
   text: string;
 }

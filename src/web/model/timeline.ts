@@ -73,7 +73,7 @@ function apart(ticks: { at: number; iso: string }[]): { at: number; iso: string 
 type StretchKind = 'think' | 'wait' | 'queue' | 'run' | 'doubt';
 
 /** A stretch of time in a row. `left` and `width` are fractions of the row. */
-export interface Stretch {
+interface Stretch {
   kind: StretchKind;
   left: number;
   width: number;
@@ -84,7 +84,7 @@ export interface Stretch {
 }
 
 /** An event at one moment. */
-export interface Moment {
+interface Moment {
   /**
    * `said`: what a person said approves and denies nothing. The person asked again, withdrew a vote, or knew how a call
    * in doubt ended.

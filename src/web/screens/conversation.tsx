@@ -5,7 +5,6 @@ import {
   describeConversation,
   type Exchange,
   exchangesOf,
-  type ShownMessage,
   whatCompacts,
   type Compacted,
   keptTurns,
@@ -206,7 +205,7 @@ function OneTurn({ exchange: { turn, said }, stopped }: TurnProps) {
 }
 
 interface MessageProps {
-  said: ShownMessage;
+  said: Exchange['said'][number];
   note?: string;
 }
 

@@ -7,7 +7,7 @@ import { SeenEnd, SeenPart, SeenText, useSeenBefore, WatchSeen } from '../../ui/
 import { Text } from '../../ui/text';
 import { leavesBeside } from '../../../contract/text/plan-leaves';
 import { type ArgumentsPart, leafParts, argumentParts, type Rows } from '../../model/parts';
-import { approvedHunks, changesOf, isLong, type Part } from '../../model/review';
+import { approvedHunks, changesOf, isLong } from '../../model/review';
 import { outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
 import { hrefOf } from '../../model/route';
 import { wordIn } from '../../../history/decisions';
@@ -205,7 +205,7 @@ export function Changes({ before, after }: { before: JsonObject; after: JsonObje
   );
 }
 
-function PartView({ kind, text }: Part) {
+function PartView({ kind, text }: ReturnType<typeof changesOf>[number]['parts'][number]) {
   const shown = <Text of={text} layout="block" />;
   if (kind === 'removed') return <del>{shown}</del>;
   return kind === 'added' ? <ins>{shown}</ins> : shown;

@@ -6,7 +6,6 @@ import {
   changedWords,
   type DiffLine,
   digitsOf,
-  type LineKind,
   type Look,
   numbered,
   partnersOf,
@@ -209,7 +208,7 @@ function useLooks({ lines, path, from, to }: BlockProps, isNear: boolean): Map<n
   }, [isNear, syntax, lines]);
 }
 
-const WORDS: Partial<Record<LineKind, string>> = { added: 'added: ', removed: 'removed: ' };
+const WORDS: Partial<Record<DiffLine['kind'], string>> = { added: 'added: ', removed: 'removed: ' };
 /** A line over this length fills a screen, so each of its parts has to be seen. */
 const LONG = 600;
 

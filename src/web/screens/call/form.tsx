@@ -3,7 +3,6 @@ import { useRef, useState } from 'preact/hooks';
 import type { Issue, JsonSchema } from '../../../contract/tool';
 import {
   type ArgumentsDraft,
-  type Earlier,
   issuesAt,
   issuesWithin,
   type Path,
@@ -83,7 +82,7 @@ function UnionField(props: FieldProps) {
   const variants = field.variants ?? [];
   const value = valueAt(draft.value, path);
   const [wish, setWish] = useState<number>();
-  const typed = useRef<Earlier[]>([]).current;
+  const typed = useRef<Parameters<typeof putBack>[2][]>([]).current;
   const at = variantOf(variants, value, wish);
   const chosen = variants[at];
   const choose = (next: number) => {

@@ -10,7 +10,7 @@ import { ArgumentsView, DecidedPreview, Outcome } from '../call/content';
 import { send, turnPath } from '../../http';
 import { errorText } from '../../model/labels';
 import { isChanged, issuesOf } from '../../model/draft';
-import { draftFor, type ForkDraft, toForkBody, type Way, waysFor, whyNotFork } from '../../model/fork-draft';
+import { draftFor, type ForkDraft, toForkBody, waysFor, whyNotFork } from '../../model/fork-draft';
 import { LIMITS } from '../../../contract/limits';
 import type { StartedForkAnswer } from '../../../server/api';
 import { goTo, useAppContext, useKept } from '../../ui/app';
@@ -18,7 +18,7 @@ import { EditArguments } from '../call/edit';
 import { CallName } from '../call/head';
 import { LinesInput } from '../call/inputs';
 
-const WAY_LABELS: Readonly<Record<Way, string>> = {
+const WAY_LABELS: Readonly<Record<ForkDraft['way'], string>> = {
   arguments: 'the call had other arguments',
   approved: 'it had been approved',
   denied: 'it had been denied',
