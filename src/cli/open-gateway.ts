@@ -124,7 +124,7 @@ async function openLink(worker: GatewayWorker | undefined, context: Context): Pr
   const server = worker === undefined ? {} : await findServer(context);
   try {
     const { client, release } = await lendClient(context, server);
-    const running = worker === undefined ? undefined : startGatewayWorker(worker, server, context);
+    const running = worker && startGatewayWorker(worker, server, context);
     const never = new Promise<never>(() => undefined);
     return {
       client,

@@ -242,7 +242,7 @@ export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: C
   const why = whyElsewhere(notice, names, { mayDecide, request, room });
   const { turn, callId } = notice.data;
   const about = { user, tag: tagOf(notice), place: inboxPathOf(notice), turn, callId, ...shortNames(notice) };
-  if (why === undefined && request !== undefined) {
+  if (why === undefined && request) {
     const { seenDigest = '', callKey } = request;
     const text = [names, ...wholeText(request, room).lines].join('\n');
     return { ...about, title, text, seen: { seenDigest, callKey } };

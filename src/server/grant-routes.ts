@@ -103,7 +103,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const { callId, seenDigest, decisionId } = decision;
       // The grant has the same reason. A reason that only the decision may have would leave an approval without a grant.
       const reason = checkInput(controlReason, decision.reason);
-      if (decision.decision !== 'approved' || decision.hunks !== undefined)
+      if (decision.decision !== 'approved' || decision.hunks)
         throw new CountersignError('usage', 'a grant goes with the approval of a call as it is');
       const sender = senderOf(c);
       const reader = c.get('reader');
@@ -170,7 +170,7 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
 async function grantOf(c: Context<Env>): Promise<GrantSeen> {
   const { grant: id } = checkInput(grantParam, c.req.param());
   const found = (await c.get('reader').grants.list()).grants.find((one) => one.id === id);
-  if (found !== undefined) return found;
+  if (found) return found;
   throw new CountersignError('not_found', noGrantText(id));
 }
 
@@ -213,7 +213,7 @@ function rowOf(grant: GrantSeen, approver: string): GrantRow {
 function shownCall(view: TurnView, callId: string, seenDigest: string): CallView {
   const call = view.calls.find((one) => one.callId === callId);
   if (call === undefined) throw new CountersignError('not_found', `${view.turn} has no call ${callId}`);
-  if (call.request !== undefined && call.request.seenDigest !== seenDigest)
+  if (call.request && call.request.seenDigest !== seenDigest)
     throw refused(`the request of ${callId} is another one by now`);
   return call;
 }
@@ -365,7 +365,7 @@ async function byInbox(
   assurance: Assurance,
 ): Promise<Signed> {
   const signature = await grantSigner?.(grant);
-  requireAssured({ assurance }, signature === undefined ? 'claimed' : 'signed_in');
+  requireAssured({ assurance }, signature ? 'signed_in' : 'claimed');
   return { signature };
 }
 

@@ -178,7 +178,7 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
     .delete('/', async (c) => {
       deps.authenticator.signOut(c.get('credentials').session ?? '');
       deleteCookie(c, cookieName(c), flagsOf(c));
-      if (deps.oidc !== undefined) setCookie(c, anewName(c), '1', flagsOf(c));
+      if (deps.oidc) setCookie(c, anewName(c), '1', flagsOf(c));
       // The person is signed out here already, whatever the issuer says.
       const idToken = c.get('who').vouched?.identity.idToken;
       const signOutAt = idToken && (await deps.oidc?.leave(idToken).catch(() => undefined));
@@ -223,7 +223,7 @@ export function decidedRoutes({ decided }: Pick<AppDeps, 'decided'>): Hono<Env> 
 export function passkeyRoutes({ passkeys }: Pick<AppDeps, 'passkeys'>): Hono<Env> {
   return new Hono<Env>().get('/', async (c) => {
     const place = await passkeys?.placeOf(senderOf(c).approver);
-    if (place !== undefined) return c.json(place);
+    if (place) return c.json(place);
     throw new CountersignError(
       'not_found',
       'the approvers file has no place for your passkeys',
@@ -285,7 +285,7 @@ export function inboxRoutes({ feed, authenticator, closing, formatError, voters 
       const query = checkInput(pageSchema, c.req.query());
       const whom = query.mine && (await whomOf(senderOf(c).approver, voters));
       const page = await feed.page(query, c.get('permit'), whom);
-      return page === undefined ? c.body(null, 204) : c.json(page);
+      return page ? c.json(page) : c.body(null, 204);
     })
     .get('/events', (c) =>
       eventStream({

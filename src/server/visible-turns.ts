@@ -144,7 +144,7 @@ function scopedSession(
     const { agent } = options ?? {};
     if (agent === undefined) return seen();
     const now = await unlessGone(session.state());
-    if (!isSeenBy({ agents }, { agent }) || (now !== undefined && !isSeenBy({ agents }, now)))
+    if (!isSeenBy({ agents }, { agent }) || (now && !isSeenBy({ agents }, now)))
       throw sessionNotFound(session.id);
     return session;
   };

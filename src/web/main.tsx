@@ -72,7 +72,7 @@ function App() {
   return (
     <>
       {!isOpen && <SignInScreen problem={problem} enter={enter} />}
-      {session !== undefined && (
+      {session && (
         <div class={`app ${session.role}`} hidden={!isOpen} key={session.user}>
           <Page session={session} isOpen={isOpen} signedOut={leave} signOut={out} />
         </div>
@@ -263,7 +263,7 @@ function Header({ session, route, inbox, signOut }: HeaderProps) {
         <span aria-hidden="true">▾</span>
       </Button>
       <div class="account" id="account" popover="auto" role="group" aria-label="Your account">
-        {late === undefined ? <p class="quiet">Opening …</p> : <late.Account {...{ help, signOut }} />}
+        {late ? <late.Account {...{ help, signOut }} /> : <p class="quiet">Opening …</p>}
       </div>
       {isHelpOpen && late && <late.HelpDialog close={() => setHelpOpen(false)} />}
     </header>
@@ -324,7 +324,7 @@ function useFollowed(notify: Notify): (one: Followed) => void {
 
 /** The problem of a call, for the person who let it run. Undefined if the call went well or is not over. */
 function troubleOf({ phase, outcome, result, doubt, request }: CallView): string | undefined {
-  if (phase === 'in_doubt' && doubt !== undefined) return `is in doubt: ${doubt.message}`;
+  if (phase === 'in_doubt' && doubt) return `is in doubt: ${doubt.message}`;
   if (phase === 'request' && request?.note !== undefined) return `waits again: ${request.note}`;
   if (outcome === undefined || result?.error === undefined || outcome === 'denied') return undefined;
   return `ended as ${describeOutcome(outcome)[0]}: ${result.error.message}`;
@@ -354,7 +354,7 @@ interface NoticesProps {
 function Notices({ notices, close, held, undo }: NoticesProps) {
   const open = held.filter(({ due }) => due !== undefined);
   const undoOne = (one: Held | undefined) => {
-    if (one !== undefined && undo(one)) goTo(one.back);
+    if (one && undo(one)) goTo(one.back);
   };
   useKeys({ z: () => undoOne(open.at(-1)) });
   const last = notices.at(-1);
@@ -380,7 +380,7 @@ function Notices({ notices, close, held, undo }: NoticesProps) {
           <span title={visibleText(notice.text)}>
             <Text of={notice.text} />
           </span>
-          {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
+          {notice.to && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
           <Button
             look="plain"
 

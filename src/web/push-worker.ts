@@ -86,7 +86,7 @@ function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.
     data: message,
     silent: isOver === true,
     renotify: isOver !== true,
-    actions: seen === undefined ? undefined : buttons('approve', 'Approve', 'deny', 'Deny'),
+    actions: seen && buttons('approve', 'Approve', 'deny', 'Deny'),
     ...extra,
   };
   return self.registration.showNotification(title, options);

@@ -51,11 +51,11 @@ async function chat(agent: string, options: ChatOptions, context: Context) {
   const budget = options.budget && readBudget(options.budget);
   await context.withClient(async (client) => {
     const before = await sessionOf(client, id);
-    if (before !== undefined) checkOpen(before, agent);
+    if (before) checkOpen(before, agent);
     const taskQueue = before === undefined ? await queueOf(queue, context) : undefined;
     if (before === undefined) await checkAgent(client, agent, taskQueue);
     const started = { agent, requester: name, metadata: facts, budget, taskQueue };
-    const session = client.session(id, before === undefined ? started : {});
+    const session = client.session(id, before ? {} : started);
     const plan: Chat = { client, session, agent, name, before };
     if (!json && canAsk(keyboard)) afterTalk(await chatAtTerminal(plan, keyboard, context), plan, context);
     else await chatByLines(plan, context);

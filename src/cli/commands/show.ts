@@ -41,7 +41,7 @@ function show(named: ReturnType<typeof parseTarget>, { follow }: ShowOptions, co
   const { json } = context;
   return context.withClient(async (client) => {
     const session = named.call === undefined ? await sessionOf(client, named.turn) : undefined;
-    if (session !== undefined) return showSession(session, follow === true, context);
+    if (session) return showSession(session, follow === true, context);
     const turn = await client.find(named.turn);
     if (!json) await notePauses(client, context.screen);
     if (follow === true) return watchTurn(client, { turn }, context);
@@ -62,7 +62,7 @@ async function showRecord(named: string, { at, follow }: ShowOptions, context: C
   const point = at === undefined ? undefined : parsePoint(at);
   const events = await readTurnEvents(named, context);
   const place = printPlaceOf(context);
-  if (point !== undefined) {
+  if (point) {
     const moment = stateAt(events, point);
     return context.print(moment, () => momentLines(moment, place));
   }
@@ -116,7 +116,7 @@ function viewLines({
     lines.push(...messageLines({ text: prompt ?? '', ...withFiles(files) }), ...took.flatMap(wordsOf));
     lines.push(...quoted('  ', answer ?? error ?? ''));
   }
-  if (summary !== undefined) lines.push('', ...summaryLines(summary));
+  if (summary) lines.push('', ...summaryLines(summary));
   if (waiting.length > 0) lines.push('', 'waiting:', ...waiting.flatMap((message) => messageLines(message)));
   return lines;
 }

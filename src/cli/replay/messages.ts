@@ -89,7 +89,7 @@ export class RestCheck {
     const now = this.counter.read();
     this.times = now?.stretch === this.seen ? this.times + 1 : 0;
     this.seen = now?.stretch;
-    return now !== undefined && this.times >= LOOKS ? now.startedId : undefined;
+    return now && this.times >= LOOKS ? now.startedId : undefined;
   }
 }
 

@@ -103,17 +103,17 @@ export class Authenticator {
     if (bearer !== undefined) {
       // A valid token is accepted even if many attempts through the same proxy failed.
       const who = await this.byBearer(bearer);
-      if (who !== undefined) return who;
+      if (who) return who;
       attempts.check(from);
       attempts.failed(from);
     } else if (asserted !== undefined) {
       // If the proxy sends a token, nothing else counts: a wrong token is refused and not ignored.
       const who = await this.vouchedBy(proxy, asserted);
-      if (who !== undefined) return who;
+      if (who) return who;
     } else if (session !== undefined) {
       const who = sessions.use(session);
       const today = who && (await this.withCurrentRights(who));
-      if (today !== undefined) return today;
+      if (today) return today;
     }
     throw new CountersignError('signed_out', 'nobody is signed in', { hint, data: { signInAt } });
   }
@@ -160,7 +160,7 @@ export class Authenticator {
     // Only a code that was valid once leads to a new link. A guess does not.
     if (spent === 'stale') local?.onStale();
     // A person who can read the terminal's link can also do everything from the command line.
-    return local !== undefined && spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
+    return local && spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
   }
 
   /** @throws CountersignError `not_allowed`. */
@@ -185,7 +185,7 @@ export class Authenticator {
   /** The user with their current rights. Undefined if the user was removed, which signs them out everywhere. */
   private async withCurrentRights(who: SignedIn): Promise<SignedIn | undefined> {
     const { user: name, vouched, tokenDigest } = who;
-    if (vouched !== undefined) return this.stillThere(name, vouched);
+    if (vouched) return this.stillThere(name, vouched);
     if (tokenDigest === undefined) return who;
     const known = await this.parts.users.list();
     const user = known.find((one) => one.name === name && one.tokenDigest === tokenDigest);

@@ -340,7 +340,7 @@ function refused(issuer: string, answered: string): CountersignError {
 /** What a proxy on the way did wrong, to be appended to a message. */
 export function whyNoProxy(error: unknown): string {
   const fault = proxyFault(error);
-  return fault === undefined ? '' : `: ${fault.message}`;
+  return fault ? `: ${fault.message}` : '';
 }
 
 function unreachable(issuer: string, cause?: unknown): CountersignError {

@@ -65,7 +65,7 @@ export async function sendAnswers(deps: AppDeps, c: Context<Env>, from: From): P
     const found = view?.calls.find((one) => one.callId === callId);
     const call = found && { ...found, turn, id: `${turn}/${callId}` };
     const open = call && waitingEvent(call);
-    if (call !== undefined && open !== undefined && id === askedId(call, open, senderOf(c).approver))
+    if (call && open && id === askedId(call, open, senderOf(c).approver))
       outcomes.push(await sendOne(deps, c, { id, call, open, said, from }));
     else outcomes.push({ id, status: 'not_open', message: whyNotOpen(call, open !== undefined) });
   }

@@ -92,7 +92,7 @@ async function* lookAt(look: TurnLook, shared: SharedThread, signal: AbortSignal
     if (news.length > 0) newsAt = now;
     yield news;
     const end = threadEnd(thread);
-    if (end !== undefined) return yield writer.ended(end);
+    if (end) return yield writer.ended(end);
     const items = askedItems(seen, who);
     const age = now - begunAt;
     const isOver = newsAt !== undefined && age >= PUSHED_MS && isIdle(thread, runningTurn(thread));

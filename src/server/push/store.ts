@@ -59,7 +59,7 @@ export function openSubscriptions(folder: string): Subscriptions {
     const read = readPrivateFile(fileOf(id), { strict: true });
     // A file that other users could write is ignored.
     const kept = 'text' in read ? keptSchema.safeParse(parseJson(read.text)).data : undefined;
-    return kept !== undefined && subscriptionId(kept) === id ? kept : undefined;
+    return kept && subscriptionId(kept) === id ? kept : undefined;
   };
   const list = async () => {
     const names = (await unlessMissing(readdir(folder))) ?? [];

@@ -132,7 +132,7 @@ export class Pace {
 
   /** The time until the next read is due. */
   dueInMs(): number {
-    return this.past === undefined ? 0 : Math.max(0, this.past.at + this.restMs(this.past.read) - this.now());
+    return this.past ? Math.max(0, this.past.at + this.restMs(this.past.read) - this.now()) : 0;
   }
 
   /** The wait after a read. Its random part stays the same until the next read. */

@@ -123,7 +123,7 @@ function withText(draft: ArgumentsDraft, path: Path, typed: HalfTyped): Argument
 /** The issues of a draft, one for each field, so that their number is the number of fields to correct. */
 export function issuesOf({ value, texts }: ArgumentsDraft, schema: JsonSchema | undefined): Issue[] {
   const unread = Object.entries(texts).map(([path, { problem }]) => ({ path, message: problem }));
-  return oneForEach([...unread, ...(schema === undefined ? [] : schemaIssues(schema, value))]);
+  return oneForEach([...unread, ...(schema ? schemaIssues(schema, value) : [])]);
 }
 
 function schemaIssues(schema: JsonSchema, value: JsonObject): Issue[] {

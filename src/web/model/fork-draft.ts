@@ -26,9 +26,7 @@ export function draftFor(call: CallView): ForkDraft {
 
 /** The changes that a fork can make at a call. Only a call with a request has a decision to change. */
 export function waysFor({ request }: CallView): Way[] {
-  return request === undefined
-    ? ['arguments', 'reply', 'same']
-    : ['arguments', 'approved', 'denied', 'reply', 'same'];
+  return request ? ['arguments', 'approved', 'denied', 'reply', 'same'] : ['arguments', 'reply', 'same'];
 }
 
 /** Why a fork cannot be started yet, in words. */

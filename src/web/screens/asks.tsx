@@ -37,7 +37,7 @@ export function Asks({ session, isAtEnd }: AsksProps) {
   if (open === undefined && others.length === 0) return null;
   return (
     <section class="asks" aria-label="Waits for a person">
-      {open !== undefined && (
+      {open && (
         <div class="asked">
           <p class="asked-head">
             <a href={hrefOf({ at: 'call', turn: open.turn, callId: open.callId })}>Open in the inbox</a>
@@ -131,7 +131,7 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
   };
   const first = open === undefined && mayCome ? nextFree() : undefined;
   useEffect(() => {
-    if (first !== undefined && !isWriting()) set(first, 'came');
+    if (first && !isWriting()) set(first, 'came');
   }, [first && nameOf(first)]);
   useUndone((key) => {
     const item = rows.find((one) => placeIn(one) === key);
@@ -180,7 +180,7 @@ function useUndone(take: (key: string) => void) {
       ({ key, due }) => due !== undefined && held.every((one) => one.key !== key),
     );
     before.current = held;
-    if (undone !== undefined) take(undone.key);
+    if (undone) take(undone.key);
   }, [held]);
 }
 

@@ -49,16 +49,14 @@ export function SelectionBar({ rows, look }: BarProps): JSX.Element | null {
   const choose = (chosen: readonly InboxItem[]) => select((last) => ({ ...last, items: chosen }));
   return (
     <div class="selection" role="group" aria-label="Selection">
-      <strong role="status">{first === undefined ? 'Decided together' : `${items.length} selected`}</strong>
-      {first !== undefined && isFree && all.length > items.length && (
+      <strong role="status">{first ? `${items.length} selected` : 'Decided together'}</strong>
+      {first && isFree && all.length > items.length && (
         <Button onClick={() => choose(all)}>
           All {all.length} of <Text of={first.tool} />
         </Button>
       )}
-      <Button onClick={look}>
-        {first === undefined && report !== undefined ? 'Report' : 'Look at them'}
-      </Button>
-      {first !== undefined && isFree && (
+      <Button onClick={look}>{first === undefined && report ? 'Report' : 'Look at them'}</Button>
+      {first && isFree && (
         <Button look="plain" onClick={() => choose([])}>
           Clear
         </Button>
@@ -87,24 +85,24 @@ export function BulkPanel({ isFirst, back }: PanelProps) {
           <Button look="plain back" onClick={back}>
             ← Inbox
           </Button>
-          {first !== undefined && (
+          {first && (
             <span>
               <Text of={first.agent} />
             </span>
           )}
         </p>
         <Title class="call-title" tabIndex={-1} ref={title}>
-          {first === undefined ? (
-            'Decided together'
-          ) : (
+          {first ? (
             <>
               {items.length} of <Code of={first.tool} />
             </>
+          ) : (
+            'Decided together'
           )}
         </Title>
       </header>
-      {report !== undefined && <Report of={report} />}
-      {first !== undefined && <Selected key={`${first.tool}/${first.agent}`} items={items} />}
+      {report && <Report of={report} />}
+      {first && <Selected key={`${first.tool}/${first.agent}`} items={items} />}
     </article>
   );
 }
@@ -373,7 +371,7 @@ function outcomeOf(reply: Reply<Answer>, user: string): Pick<Reported, 'state' |
   if (answer.status === 'recorded')
     return { state: 'taken', text: 'recorded; it takes effect if a worker takes it up before the deadline' };
   const { decision, needs } = answer.verdict;
-  return { state: 'taken', text: needs === undefined ? decision : `${decision}; ${needsText(needs)}` };
+  return { state: 'taken', text: needs ? `${decision}; ${needsText(needs)}` : decision };
 }
 
 /** A request that is selected and was read. */

@@ -49,22 +49,20 @@ export function ConversationScreen({ session, start = '' }: ScreenProps) {
   useCompacted(live);
   useTabTitle(view && `Conversation with ${view.agent}`);
   if (view === undefined && !isNew)
-    return problem === undefined ? (
-      <h1 class="empty">Reading the conversation …</h1>
-    ) : (
+    return problem ? (
       <Unreadable what="conversation" problem={problem} />
+    ) : (
+      <h1 class="empty">Reading the conversation …</h1>
     );
   return (
     <section class="conversation" aria-labelledby="conversation-title">
-      {problem !== undefined && !isNew && (
+      {problem && !isNew && (
         <p class="banner bad" role="alert">
           <Text of={errorText(problem)} />
         </p>
       )}
-      {view === undefined ? <NewHead start={start} /> : <Head {...{ view, live }} />}
-      {view !== undefined && (
-        <Spoken {...{ view, live }} asks={asks && <asks.Asks {...{ session, isAtEnd }} />} />
-      )}
+      {view ? <Head {...{ view, live }} /> : <NewHead start={start} />}
+      {view && <Spoken {...{ view, live }} asks={asks && <asks.Asks {...{ session, isAtEnd }} />} />}
       {isOver && <p class="quiet">This conversation takes no more messages.</p>}
       {!isOver && !mayWrite && (
         <p class="quiet">You may read this conversation. To write in it you need the right to.</p>
@@ -140,7 +138,7 @@ function Spoken({
   const { summary, waiting } = view;
   return (
     <>
-      {summary !== undefined && summary.text !== '' && (
+      {summary && summary.text !== '' && (
         <details class="model">
           <summary>The model knows the first {counted(summary.turns, 'turn')} by this summary</summary>
           <blockquote>
@@ -153,8 +151,8 @@ function Spoken({
           <OneTurn key={exchange.turn.turn} exchange={exchange} stopped={stopped?.get(exchange.turn.turn)} />
         ))}
       </ol>
-      {running !== undefined && <RunningTurn view={running} />}
-      {running !== undefined && <Writing view={running} text={text} pending={undefined} />}
+      {running && <RunningTurn view={running} />}
+      {running && <Writing view={running} text={text} pending={undefined} />}
       {asks}
       {waiting.length > 0 && (
         <section aria-label="Messages that wait">
@@ -255,10 +253,10 @@ interface HeadProps {
 /** The agent of the conversation, its state, and what it has spent. */
 function Head({ view, live: { running, kept = 0 } }: HeadProps) {
   const { session, agent, state, turns, spent, budget } = view;
-  const limits = budget === undefined ? '' : budgetText(budget);
+  const limits = budget ? budgetText(budget) : '';
   const isRunning = turns.at(-1)?.status === 'running';
   // A turn adds to what its conversation has spent when it ends.
-  const all = running?.spent === undefined ? spent : addSpent(spent, running.spent);
+  const all = running?.spent ? addSpent(spent, running.spent) : spent;
   return (
     <header class="turn-head">
       <p class="crumbs">
@@ -386,7 +384,7 @@ interface Received {
 }
 
 function writtenIn({ turn, text }: Received) {
-  const said = turn === undefined ? [] : viewOf(turn.events).steps.map((step) => step.text);
+  const said = turn ? viewOf(turn.events).steps.map((step) => step.text) : [];
   return [...said, text?.text ?? '']
     .map((part) => part.trim())
     .filter(Boolean)

@@ -124,10 +124,8 @@ function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefu
       chips={<Chip of={[code.replaceAll('_', ' '), 'bad']} />}
     >
       a {what} · <When at={at} /> · <Code of={`${turn}/${callId}`} />
-      {standing !== undefined && ' · '}
-      {standing !== undefined && (
-        <Text of={`${standing.decision} by ${standing.approver}, ${dateTime(standing.at)}`} />
-      )}
+      {standing && ' · '}
+      {standing && <Text of={`${standing.decision} by ${standing.approver}, ${dateTime(standing.at)}`} />}
     </ListRow>
   );
 }

@@ -50,10 +50,10 @@ export function InboxList({ rows: { page, offset }, query, current, look }: List
           const index = from + at;
           const item = page?.rows[index - offset];
           const spot = { place: index + 1, count };
-          return item === undefined ? (
-            <li key={index} class="row" {...placed(spot)} />
-          ) : (
+          return item ? (
             <Row key={keyOf(item)} {...{ item, query, isCurrent: index === current, ...spot }} />
+          ) : (
+            <li key={index} class="row" {...placed(spot)} />
           );
         })}
       </ul>

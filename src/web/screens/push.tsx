@@ -112,7 +112,7 @@ export function PushScreen() {
       <p role="alert" class="problem">
         {isAble() ? (problem ?? known) : UNABLE}
       </p>
-      {place !== undefined && isAble() && (
+      {place && isAble() && (
         <>
           <p role="status" id="push-state">
             {place.isNotified ? 'This browser notifies you.' : 'This browser does not notify you.'}

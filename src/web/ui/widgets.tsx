@@ -22,9 +22,41 @@ export function Key({ of }: { of: string }) {
   return <kbd aria-hidden="true">{of}</kbd>;
 }
 
-/** A button. Without `type="submit"` it sends no form. `look`: further classes. */
-export function Button({ look = '', ...props }: JSX.IntrinsicElements['button'] & { look?: string }) {
+type ButtonProps = JSX.IntrinsicElements['button'] & {
+  /** Further classes. */
+  look?: string;
+};
+
+/** A button. Without `type="submit"` it sends no form. */
+export function Button({ look = '', ...props }: ButtonProps) {
   return <button class={`button ${look}`} type="button" {...props} />;
+}
+
+interface OpenerProps extends Omit<ButtonProps, 'open'> {
+  label: string;
+  dialog: (close: () => void) => JSX.Element;
+}
+
+/** A button that opens a dialog. */
+export function Opener({ label, dialog, ...button }: OpenerProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)}>
+        {label}
+      </Button>
+      {isOpen && dialog(() => setOpen(false))}
+    </>
+  );
+}
+
+/** A link to a turn, by its id. */
+export function TurnLink({ of }: { of: string }) {
+  return (
+    <a href={hrefOf({ at: 'turn', turn: of })}>
+      <Text of={of} />
+    </a>
+  );
 }
 
 interface SelectProps {

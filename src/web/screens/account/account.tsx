@@ -89,17 +89,17 @@ function Who({ user, role, agents, inFile }: InboxSession) {
         <Text of={user} />
       </Fact>
       <Fact name="Role">{ROLES[role]}</Fact>
-      {inFile !== undefined && inFile.person !== user && (
+      {inFile && inFile.person !== user && (
         <Fact name="Votes as">
           <Text of={inFile.person} />
         </Fact>
       )}
-      {inFile !== undefined && (
+      {inFile && (
         <Fact name="Groups">
           {inFile.groups.length === 0 ? 'none' : <Text of={inFile.groups.join(', ')} />}
         </Fact>
       )}
-      {agents !== undefined && (
+      {agents && (
         <Fact name="Sees the agents">{agents.length === 0 ? 'none' : <Text of={agents.join(', ')} />}</Fact>
       )}
     </dl>

@@ -99,7 +99,7 @@ function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, chang
       focusSoon('#edit :is(input, textarea, .field select)');
     },
     drop: () => set(undefined),
-    issues: draft === undefined ? [] : [...issuesOf(draft, schema), ...refused],
+    issues: draft ? [...issuesOf(draft, schema), ...refused] : [],
   };
 }
 
@@ -260,14 +260,14 @@ export function DecisionFooter(given: FooterProps) {
     <footer class="decision-bar" aria-label="Decide">
       <p class="why" id="why">
         {why?.text}
-        {showNext !== undefined && (
+        {showNext && (
           <Button look="plain" onClick={showNext}>
             Show it <Key of="n" />
           </Button>
         )}
       </p>
       <p class="sr-only" role="status">
-        {why === undefined ? 'It may be approved now.' : why.spoken}
+        {why ? why.spoken : 'It may be approved now.'}
       </p>
       <p class={`note${reason.isOver ? ' bad' : ''}`} id="reason-note" role="status">
         {isWhyAsked && isWhyMissing
@@ -315,7 +315,7 @@ function Buttons({ deny, approve, label, instead }: ButtonsProps) {
       >
         {label} <Key of="d" />
       </Button>
-      {instead !== undefined && (
+      {instead && (
         <Button aria-keyshortcuts="i" onClick={instead}>
           Instead … <Key of="i" />
         </Button>
@@ -341,7 +341,7 @@ function approveLabel(
   { preview }: RequestOpened,
   isVote: boolean,
 ) {
-  if (asksAgain) return preview === undefined ? 'See it with changes' : 'See what it does now';
+  if (asksAgain) return preview ? 'See what it does now' : 'See it with changes';
   if (edit.isEdited) return 'Approve with changes';
   const word = isVote ? 'Vote to approve' : 'Approve';
   if (ticked.length === 0 || ticked.length === all.length) return word;

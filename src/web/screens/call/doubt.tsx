@@ -39,7 +39,7 @@ export function DoubtPanel(props: DoubtProps) {
           <p>
             <strong>It was started, and nobody knows whether it happened.</strong> <Text of={doubt.message} />
           </p>
-          {doubt.progress !== undefined && (
+          {doubt.progress && (
             <p>
               When it was last heard of: <Text of={describeProgress(doubt.progress)} />
             </p>
@@ -88,7 +88,7 @@ function DoubtFacts({ call }: { call: CallView }) {
       <Fact name="Started">
         {call.startedAt === undefined ? 'at an unknown time' : <When at={call.startedAt} />}
       </Fact>
-      {by !== undefined && (
+      {by && (
         <Fact name={by.type === 'resolved' ? 'Run again by' : 'Approved by'}>
           <Text of={by.approver} />
           <span class="quiet">

@@ -190,7 +190,7 @@ export function LeftOver({ typed, what, drop }: LeftOverProps) {
             <Text of={one} layout="block" />
           </blockquote>
         ))}
-      {args !== undefined && <Changes before={args.from} after={args.draft.value} />}
+      {args && <Changes before={args.from} after={args.draft.value} />}
       {Object.entries(args?.draft.texts ?? {}).map(([path, half]) => (
         <p key={path}>
           <code>

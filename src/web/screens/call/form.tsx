@@ -199,7 +199,7 @@ function Remove(props: FieldProps) {
   if (act === undefined) return null;
   return (
     <Button look="plain" onClick={act}>
-      {remove === undefined ? 'Leave out' : 'Remove'}
+      {remove ? 'Remove' : 'Leave out'}
       <span class="sr-only"> {nameOf(props)}</span>
     </Button>
   );

@@ -217,7 +217,7 @@ function Proposal({ details, request, review }: ProposalProps) {
   return (
     <>
       <Deceiving review={review} />
-      {edited !== undefined && proposed !== undefined && (
+      {edited && proposed !== undefined && (
         <section aria-labelledby="proposed-title">
           <h2 id="proposed-title">Against what the model asked for</h2>
           <p class="quiet">
@@ -228,11 +228,11 @@ function Proposal({ details, request, review }: ProposalProps) {
           <Changes before={proposed} after={request.arguments} />
         </section>
       )}
-      {preview !== undefined && (
+      {preview && (
         <section aria-labelledby="what-title" class={edit.isEdited ? 'outdated' : undefined}>
           <h2 id="what-title">
             {edit.isEdited ? 'What it does without your changes' : 'What it does'}
-            {edited !== undefined && !edit.isEdited && (
+            {edited && !edit.isEdited && (
               <span class="quiet">
                 {' '}
                 with the changes of <Text of={edited.approver} />
@@ -248,7 +248,7 @@ function Proposal({ details, request, review }: ProposalProps) {
         </section>
       )}
       <Arguments {...{ details, request, review }} />
-      {edit.edited !== undefined && (
+      {edit.edited && (
         <section aria-labelledby="changes-title">
           <h2 id="changes-title">Your changes</h2>
           <Changes before={request.arguments} after={edit.edited} />

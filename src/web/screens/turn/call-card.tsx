@@ -4,7 +4,7 @@ import { without } from '../../../contract/result';
 import { span } from '../../../contract/text/times';
 import { type CallView, isWaiting } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
-import { Button, Chip, Dialog } from '../../ui/widgets';
+import { Button, Chip, Dialog, Opener } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { ArgumentsView, DecidedPreview, Outcome } from '../call/content';
 import { send, turnPath } from '../../http';
@@ -54,7 +54,12 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps) {
           </code>
         )}
         {call.durationMs !== undefined && <span class="quiet">{span(call.durationMs)}</span>}
-        <WhatIf turn={turn} call={call} />
+        <Opener
+          label="What if …"
+          look="plain what-if"
+          aria-label={`What if … at ${call.callId}`}
+          dialog={(close) => <WhatIfDialog {...{ turn, call, close }} />}
+        />
         {isWaiting(call) && (
           <a class="button primary" href={hrefOf({ at: 'call', turn, callId: call.callId })}>
             {call.phase === 'request' ? 'Decide' : call.phase === 'question' ? 'Answer' : 'Resolve'}
@@ -78,27 +83,11 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps) {
 interface WhatIfProps {
   turn: string;
   call: CallView;
+  close: () => void;
 }
 
-/** Offers to fork the turn at a call. */
-function WhatIf({ turn, call }: WhatIfProps) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <Button
-        look="plain what-if"
-
-        aria-label={`What if … at ${call.callId}`}
-        onClick={() => setOpen(true)}
-      >
-        What if …
-      </Button>
-      {isOpen && <WhatIfDialog {...{ turn, call }} close={() => setOpen(false)} />}
-    </>
-  );
-}
-
-function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }) {
+/** Forks the turn at a call. */
+function WhatIfDialog({ turn, call, close }: WhatIfProps) {
   const { value: draft, ...kept } = useKept(`fork/${turn}/${call.callId}`, draftFor(call));
   const { isSending, problem, start } = useStart(turn, call.callId, kept.forget);
   return (

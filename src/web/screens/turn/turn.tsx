@@ -13,7 +13,7 @@ import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView, CallView, StepView } from '../../../history/view-types';
 import { type Follower, type LiveText, useEvents, withDelta } from '../../live';
-import { Button, Chip, Unreadable, useSure, Select } from '../../ui/widgets';
+import { Button, Chip, Unreadable, useSure, Select, TurnLink } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow, useTabTitle } from '../../ui/app';
 import { Writing } from '../../ui/writing';
@@ -43,7 +43,7 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
   if (view === undefined) return <Unread live={live} />;
   return (
     <article class="turn" aria-labelledby="turn-title">
-      {problem !== undefined && (
+      {problem && (
         <p class="banner bad" role="alert">
           <Text of={errorText(problem)} />
         </p>
@@ -95,7 +95,7 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }) {
 function Now({ view, live: { pending, text }, shown }: NowProps) {
   return (
     <>
-      {pending !== undefined && view.endedAt === null && <Running pending={pending} />}
+      {pending && view.endedAt === null && <Running pending={pending} />}
       <Writing {...{ view, text, pending }} />
       <Result view={view} />
       <Steps view={view} shown={shown} />
@@ -124,11 +124,7 @@ function TurnHead({ view }: { view: TurnView }) {
         ))}
         {view.fork !== undefined && (
           <span>
-            fork of{' '}
-            <a href={hrefOf({ at: 'turn', turn: view.fork.of })}>
-              <Text of={view.fork.of} />
-            </a>{' '}
-            from {view.fork.from} on
+            fork of <TurnLink of={view.fork.of} /> from {view.fork.from} on
           </span>
         )}
       </p>
@@ -149,7 +145,7 @@ function TurnHead({ view }: { view: TurnView }) {
 
 /** What a turn has spent, if the turn has a budget or a price. */
 function Spending({ view: { budget, spent } }: { view: TurnView }) {
-  const limits = budget === undefined ? '' : budgetText(budget);
+  const limits = budget ? budgetText(budget) : '';
   if (spent === undefined || (limits === '' && spent.money === undefined)) return null;
   return <> · {`spent ${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`}</>;
 }
@@ -158,8 +154,8 @@ function Result({ view }: { view: TurnView }) {
   const { answer, error } = view;
   if (answer === undefined && error === undefined) return null;
   return (
-    <section class={`result ${error === undefined ? 'good' : 'bad'}`} aria-labelledby="result-title">
-      <h2 id="result-title">{error === undefined ? 'Answer' : 'It ended without an answer'}</h2>
+    <section class={`result ${error ? 'bad' : 'good'}`} aria-labelledby="result-title">
+      <h2 id="result-title">{error ? 'It ended without an answer' : 'Answer'}</h2>
       <p class="prose">
         {answer === '' && error === undefined ? (
           <span class="quiet">The model had nothing more to say.</span>
@@ -167,7 +163,7 @@ function Result({ view }: { view: TurnView }) {
           <Text of={error?.message ?? answer ?? ''} layout="block" kind="prose" />
         )}
       </p>
-      {error !== undefined && answer !== undefined && answer !== '' && (
+      {error && answer !== undefined && answer !== '' && (
         <p class="prose">
           <span class="quiet">What the model said last:</span>{' '}
           <Text of={answer} layout="block" kind="prose" />
@@ -259,7 +255,7 @@ function Running({ pending }: { pending: Pending }) {
           <code>countersign worker</code>.
         </p>
       ))}
-      {failingTask !== undefined && (
+      {failingTask && (
         <p class="banner ask">
           This turn stands still: <Text of={failingTaskText(failingTask)} />
         </p>
