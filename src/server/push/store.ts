@@ -1,9 +1,9 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { makeFolder, readPrivateFile, replaceFile, syncFolder, unlessMissing } from '../../system/files';
-import { withFileErrors } from '../../system/named-files';
 import { type Subscription, subscriptionId, subscriptionSchema } from './subscription';
 
 const keptSchema = subscriptionSchema.extend({
@@ -75,7 +75,9 @@ export function openSubscriptions(folder: string): Subscriptions {
   let adding: Promise<void> = Promise.resolve();
   const add = async (user: string, { endpoint, keys }: Subscription, at: number) => {
     const id = subscriptionId({ endpoint });
-    await withFileErrors('keeping a browser', () => makeFolder(folder));
+    await makeFolder(folder).catch((cause: unknown) => {
+      throw new CountersignError('file_failed', `no browser can be kept: ${errorMessage(cause)}`, { cause });
+    });
     await replaceFile(fileOf(id), `${JSON.stringify({ user, at, endpoint, keys })}\n`);
     const own = (await list()).filter((one) => one.user === user && subscriptionId(one) !== id);
     const newest = own.sort((a, b) => b.at - a.at);

@@ -35,7 +35,7 @@ interface InputProps {
   field: Field;
   value: Json | undefined;
   set: (value: Json | undefined) => void;
-  /** The typed text that is no valid value. */
+  /** What was typed, while it is not a value. */
   half: string | undefined;
   attributes: { id: string; 'aria-invalid': boolean; 'aria-describedby': string; spellcheck: boolean };
 }
