@@ -46,7 +46,7 @@ function acceptedLines(
   { style }: Screen,
 ): string[] {
   const line = `${escapeText(id)} ${decision} by ${escapeText(approver)}`;
-  if (needs !== undefined) return [style.warn(line), `It waits: ${escapeText(needsText(needs))}.`];
+  if (needs) return [style.warn(line), `It waits: ${escapeText(needsText(needs))}.`];
   if (asksAgain !== true)
     return [decision === 'denied' || decision === 'declined' ? style.bad(line) : style.good(line)];
   return [
@@ -61,9 +61,9 @@ export function answerLine(answer: Answer, id: string, style: Style): string {
   if (answer.status === 'recorded') return style.warn(`${name} ${RECORDED}`);
   if (answer.status === 'accepted') {
     const { decision, needs } = answer.verdict;
-    return needs === undefined
-      ? style.good(`${name} ${decision}`)
-      : style.warn(`${name} ${decision}, and it waits: ${escapeText(needsText(needs))}`);
+    return needs
+      ? style.warn(`${name} ${decision}, and it waits: ${escapeText(needsText(needs))}`)
+      : style.good(`${name} ${decision}`);
   }
   return style.bad(`${name} refused, ${answer.verdict.code}: ${escapeText(answer.verdict.message)}`);
 }
@@ -73,10 +73,9 @@ function refusal(id: string, verdict: Refused): CountersignError {
   const problems = issues
     .filter((issue) => !message.includes(issue.message))
     .map((issue) => `  ${inLine(issue.path || '(root)')}: ${inLine(issue.message)}`);
-  const stands =
-    standing === undefined
-      ? []
-      : [inLine(`It stands as ${standing.decision} by ${standing.approver} at ${standing.at}.`)];
+  const stands = standing
+    ? [inLine(`It stands as ${standing.decision} by ${standing.approver} at ${standing.at}.`)]
+    : [];
   return new CountersignError(
     'refused',
     [inLine(`${id} was refused, ${code}: ${message}`), ...problems, ...stands].join('\n'),

@@ -15,7 +15,7 @@ const { isNativeError } = types;
 export const CONFIG_FILES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map((type) => `countersign.config.${type}`);
 
 /** A config and the file it came from. */
-export interface LoadedConfig {
+interface LoadedConfig {
   config: Config;
   file: string;
 }

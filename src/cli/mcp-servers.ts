@@ -118,7 +118,7 @@ function loginOf({ name, start }: McpServer): Pick<ServerReport, 'login'> {
   try {
     const secrets = createSecrets();
     if (readLogin(accountOf(name, start, secrets), secrets) !== undefined) return { login: 'kept' };
-    return { login: start.oauth === undefined ? 'none' : 'needed' };
+    return { login: start.oauth ? 'needed' : 'none' };
   } catch {
     // A request to the server reports the reason.
     return { login: 'unreadable' };
@@ -198,7 +198,7 @@ export function toolReports({ server, locked }: NamedServer, listed: readonly Li
   const fit = [...found].map(([tool, standing]): ToolReport => {
     const definition = definitions.get(tool) ?? locked?.tools[tool]?.definition;
     const name = names.get(tool);
-    const known = definition === undefined ? {} : { digest: digestDefinition(definition), definition };
+    const known = definition ? { digest: digestDefinition(definition), definition } : {};
     if (name !== undefined) return { tool, name, standing, notes: notes.get(tool), ...known };
     return {
       tool,

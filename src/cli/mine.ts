@@ -16,7 +16,7 @@ export function addMineOption(command: Command): Command {
 }
 
 /** Makes the query for the items that wait for one person. Undefined without `--mine`. */
-export type Mine = Pick<InboxQuery, 'whom'> | undefined;
+type Mine = Pick<InboxQuery, 'whom'> | undefined;
 
 /**
  * Makes the query for the items of the inbox that wait for one person. The approvers file is read again when it changes.

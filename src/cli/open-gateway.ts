@@ -14,7 +14,7 @@ import type { LentTools } from '../worker/options';
 import { escapeText } from '../contract/text/escape';
 import type { Context } from './context';
 import { refuseApprovers } from './flags';
-import { loadConfig, type LoadedConfig } from './load-config';
+import { loadConfig } from './load-config';
 import { defaultUsersFile } from './open-web-inbox';
 
 /** Options of every command that opens a gateway. */
@@ -30,7 +30,7 @@ export function workerOption(): Option {
 }
 
 /** A gateway with all that it is made of. */
-export interface OpenedGateway {
+interface OpenedGateway {
   gateway: Gateway;
   config: Config;
   who: string;
@@ -53,7 +53,7 @@ export async function openGateway(
   served: Served,
   options: GatewayOptions,
   context: Context,
-  loaded?: LoadedConfig,
+  loaded?: Awaited<ReturnType<typeof loadConfig>>,
 ): Promise<OpenedGateway> {
   refuseApprovers(context);
   const { screen, env } = context;
@@ -124,7 +124,7 @@ async function openLink(worker: GatewayWorker | undefined, context: Context): Pr
   const server = worker === undefined ? {} : await findServer(context);
   try {
     const { client, release } = await lendClient(context, server);
-    const running = worker === undefined ? undefined : startGatewayWorker(worker, server, context);
+    const running = worker && startGatewayWorker(worker, server, context);
     const never = new Promise<never>(() => undefined);
     return {
       client,

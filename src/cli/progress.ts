@@ -45,8 +45,8 @@ export async function readEachTurn(
     }
   });
   const [first] = unread;
-  if (first !== undefined && done === 0) throw first;
-  if (first !== undefined) screen.note(`${unreadText(unread.length)} ${first.message}`);
+  if (first && done === 0) throw first;
+  if (first) screen.note(`${unreadText(unread.length)} ${first.message}`);
   return done;
 }
 

@@ -14,7 +14,7 @@ export interface Assignment {
  *
  * @throws CountersignError `usage`, also for JSON whose value would change when it is read.
  */
-export function parseAssignment(text: string): Assignment {
+function parseAssignment(text: string): Assignment {
   const at = text.indexOf('=');
   const path = at === -1 ? [] : splitPath(text.slice(0, at));
   if (path.length === 0 || path.includes('')) {

@@ -1,7 +1,7 @@
 import { EXIT } from './exit-codes';
 
 /** The signals that end a long-running command. */
-export interface StopSignals {
+interface StopSignals {
   /** Resolves with the first signal. */
   asked: Promise<NodeJS.Signals>;
   /** Aborts with the first signal. */

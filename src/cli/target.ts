@@ -2,7 +2,7 @@ import type { CallView, TurnView } from '../history/view';
 import { CountersignError, usageError } from '../contract/errors';
 
 /** The turn that a person named, or one of its calls. Each id may be a prefix. */
-export interface Target {
+interface Target {
   turn: string;
   call?: string;
 }
@@ -31,7 +31,7 @@ export function parseTarget(text: string): Target {
 export function findCall(view: TurnView, named: string | undefined): CallView {
   if (named === undefined) throw noCallNamed(view);
   const exact = view.calls.find(({ callId }) => callId === named);
-  if (exact !== undefined) return exact;
+  if (exact) return exact;
   const [first, ...others] = view.calls.filter(({ callId }) => callId.startsWith(named));
   if (first === undefined) throw noSuchCall(view, named);
   if (others.length > 0) throw ambiguous(view, named, [first, ...others]);

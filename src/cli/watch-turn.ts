@@ -241,8 +241,7 @@ export async function followTurn(
   const silence = watchSilence(() => plan.onSilence(live.current()));
   try {
     const { turn, onText } = plan;
-    const events =
-      onText === undefined ? client.follow(turn, { signal }) : client.followWithText(turn, { signal });
+    const events = onText ? client.followWithText(turn, { signal }) : client.follow(turn, { signal });
     for await (const event of events) {
       silence.broken();
       if (event.type === 'text') {

@@ -3,7 +3,7 @@ import type { generateRequestDetails } from 'web-push';
 import { errorMessage, usageError } from '../contract/errors';
 import { userStateDir } from '../system/files';
 import type { PushMessage } from '../server/api';
-import { type KeptSubscription, openSubscriptions, type Subscriptions } from '../server/push/store';
+import { type Push, openSubscriptions } from '../server/push/store';
 import { subscriptionId } from '../server/push/subscription';
 import { isPrivateHost } from '../tools/http/address';
 import { type HostList, hostList } from '../tools/http/hosts';
@@ -15,8 +15,8 @@ import { HOUR, SECOND } from '../contract/limits';
 import { notifyFailure } from './notices';
 
 /** The browsers that are notified, and the push services that may be reached. */
-export interface Browsers {
-  subscriptions: Subscriptions;
+interface Browsers {
+  subscriptions: Push['subscriptions'];
   /** Push services that may have private addresses. */
   privateHosts: HostList;
   /** Whether this address of a push service may be reached. The name is not resolved for this. */
@@ -43,7 +43,7 @@ export function openBrowsers(
 }
 
 /** Everything that is needed to send messages to browsers. */
-export interface PushSender extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
+interface PushSender extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
   keys: PushKeys & { subject: string };
   /** Encrypts and signs a message. */
   seal: typeof generateRequestDetails;
@@ -53,7 +53,7 @@ export interface PushSender extends Pick<Browsers, 'subscriptions' | 'privateHos
 /** A message, and the browser that gets it. */
 interface Posting {
   message: PushMessage;
-  subscription: KeptSubscription;
+  subscription: NonNullable<ReturnType<Push['subscriptions']['get']>>;
   signal: AbortSignal;
   /** How long the push service keeps the message, in seconds. */
   seconds: number;

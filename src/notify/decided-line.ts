@@ -13,7 +13,7 @@ interface AskedNotice {
 }
 
 /** How the call of a message ended, in one line. Undefined: the call still waits for the same decision. */
-export function outcomeLine(view: TurnView, { notice, asked }: AskedNotice): string | undefined {
+function outcomeLine(view: TurnView, { notice, asked }: AskedNotice): string | undefined {
   const { callId } = notice.data;
   const call = view.calls.find((one) => one.callId === callId);
   if (call === undefined) return 'the turn does not have this call any more';

@@ -56,7 +56,7 @@ export function createMail(settings: MailSettings): Receiver {
     },
     check: async (signal) => {
       await withTransport(signal, (transport) => transport.verify());
-      return `${host} takes mail${options.auth === undefined ? '' : ' from this user'}`;
+      return `${host} takes mail${options.auth ? ' from this user' : ''}`;
     },
   };
 }

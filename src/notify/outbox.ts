@@ -1,7 +1,7 @@
 import { digestText } from '../contract/digest';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { Notice, Receiver } from './notices';
-import type { SentKeys } from './sent';
+import type { openSent } from './sent';
 
 /** The receiver of notices, and the record of deliveries. */
 interface OutboxParts {
@@ -10,7 +10,7 @@ interface OutboxParts {
    * The name of the channel. It is a part of the keys of deliveries. @default none, where there is only one receiver
    */
   channel?: string;
-  sent: SentKeys;
+  sent: Awaited<ReturnType<typeof openSent>>;
   /** Called with one line for each delivery, and for each failure. */
   note(text: string): void;
   signal: AbortSignal;

@@ -9,7 +9,7 @@ import type { PushMessage } from '../server/api';
 import { subscriptionId } from '../server/push/subscription';
 import { escapeText } from '../contract/text/escape';
 import { cut } from '../contract/text/columns';
-import { type Browsers, pushToBrowser, type PushSender } from './browsers';
+import { pushToBrowser } from './browsers';
 import { type Room, wholeText } from '../history/whole-text';
 import { whyOnlyLink } from './buttons';
 import { titleIn } from '../contract/text/call-title';
@@ -30,7 +30,7 @@ import { SECOND } from '../contract/limits';
 import { installedVersion } from '../system/installed-version';
 
 /** The settings of notifications in browsers. */
-interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
+interface PushSettings extends Pick<Parameters<typeof pushToBrowser>[0], 'subscriptions' | 'privateHosts'> {
   keys: PushKeys & { subject: string };
   client: Pick<Countersign, 'view'>;
   approvers(): Promise<Approvers>;
@@ -121,7 +121,7 @@ async function deciders({ approvers, client, tester }: PushSettings, notice: Not
   return { ...found, decides: (user: string) => names.includes(file.personOf(user) ?? '') };
 }
 
-interface Board extends PushSettings, Pick<PushSender, 'seal'> {
+interface Board extends PushSettings, Pick<Parameters<typeof pushToBrowser>[0], 'seal'> {
   pushed(): Promise<Kept<Pushed>>;
   /** The times at which waiting calls were last looked at, by the key of their message. */
   lookedAt: Map<string, number>;
@@ -242,7 +242,7 @@ export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: C
   const why = whyElsewhere(notice, names, { mayDecide, request, room });
   const { turn, callId } = notice.data;
   const about = { user, tag: tagOf(notice), place: inboxPathOf(notice), turn, callId, ...shortNames(notice) };
-  if (why === undefined && request !== undefined) {
+  if (why === undefined && request) {
     const { seenDigest = '', callKey } = request;
     const text = [names, ...wholeText(request, room).lines].join('\n');
     return { ...about, title, text, seen: { seenDigest, callKey } };

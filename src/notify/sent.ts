@@ -12,7 +12,7 @@ export interface Kept<T> {
 }
 
 /** The keys of delivered notices. `add` resolves only after the key is on disk. */
-export interface SentKeys {
+interface SentKeys {
   has(key: string): boolean;
   /** Resolves when the key is on disk. */
   add(key: string, now: number): Promise<void>;

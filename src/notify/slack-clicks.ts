@@ -218,7 +218,7 @@ async function decide(
   if (now !== undefined && now !== asked) return 'It is asked about again: look for the newer message.';
   const said = { turn, callId, decisionId, decision, approver, reason, suggestion, seenDigest } as const;
   const { signature } = await signVote({ client, signer }, said);
-  const signed = signature === undefined ? {} : { signature, authenticated: true as const };
+  const signed = signature ? { signature, authenticated: true as const } : {};
   const answer = await client.decide(turn, {
     callId,
     decision,

@@ -41,7 +41,7 @@ export function inWords(error: unknown): CountersignError {
       holdsAll: true,
       isRefused: true,
     });
-  if (data !== undefined) {
+  if (data) {
     const why = data.needed === undefined ? data.error : `${data.error} (${data.needed})`;
     if (LATER.includes(data.error)) return notifyFailure(`Slack failed: ${why}`);
     const lacksScope = data.error === 'missing_scope';

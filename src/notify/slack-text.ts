@@ -45,7 +45,7 @@ export function slackMessage(
   const digest = call?.request?.seenDigest ?? '';
   const value = JSON.stringify({ callId: notice.data.callId, digest, key: postKey(notice, target) });
   const hasButtons = why === undefined && value.length <= MOST_VALUE;
-  const shown = call?.request === undefined ? [] : [preformatted(wholeText(call.request, ROOM).lines)];
+  const shown = call?.request ? [preformatted(wholeText(call.request, ROOM).lines)] : [];
   const said = why === undefined ? [] : [context(why)];
   return {
     hasButtons,

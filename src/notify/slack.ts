@@ -147,7 +147,7 @@ async function correct(
     return true;
   }
   const call = view?.calls.find(({ callId }) => callId === notice.data.callId);
-  if (isVoted && view !== undefined && call !== undefined)
+  if (isVoted && view && call)
     await api.update(place, slackMessage(notice, { page, target, view, call }, rules));
   return false;
 }
@@ -173,9 +173,9 @@ async function isPosted({ notice, target, kept, api }: Delivery): Promise<boolea
   const key = postKey(notice, target);
   const known = kept.get(key);
   if (known === undefined) return false;
-  if (known.place !== undefined) return true;
+  if (known.place) return true;
   const place = await api.find({ target, notice: notice.id, since: known.at });
-  if (place !== undefined) await kept.set(key, { ...known, place }, Date.now());
+  if (place) await kept.set(key, { ...known, place }, Date.now());
   return place !== undefined;
 }
 

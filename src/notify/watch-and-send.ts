@@ -71,7 +71,7 @@ function createLane(outbox: NoticeOutbox): Lane {
   let running: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   const check = () => {
-    if (failure !== undefined) throw failure.error;
+    if (failure) throw failure.error;
   };
   const send = async (notices: readonly Notice[], now: number) => {
     try {

@@ -9,7 +9,7 @@ import type { AppDeps } from './deps';
 import { probeRoutes } from './monitoring';
 import { protectiveHeaders } from './page';
 import { limitBody } from './request-body';
-import { needsOf, ROUTES, type RouteGroup, type Routes } from './routes';
+import { needsOf, ROUTES, type Routes } from './routes';
 import { type Env, requireSignedIn } from './session';
 
 /**
@@ -19,7 +19,7 @@ import { type Env, requireSignedIn } from './session';
 export function createApp(deps: AppDeps, routes: Routes = ROUTES): Hono<Env> {
   const { basePath } = deps;
   const app = new Hono<Env>({ getPath: (request) => pathUnder(basePath, getPath(request)) });
-  const add = ({ at, make }: RouteGroup): void => void app.route(at, make(deps, role));
+  const add = ({ at, make }: Routes['signedIn'][number]): void => void app.route(at, make(deps, role));
   const { doors, large, open, signedIn, pages } = routes;
   const role = requireRole(needsOf(routes));
   app.use((c, next) => {

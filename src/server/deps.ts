@@ -3,7 +3,7 @@ import type { FileRef } from '../contract/session/files';
 import type { Permit } from '../authority/rules/permits';
 import type { SentFile } from './api';
 import type { Authenticator, Credentials } from './auth/authenticator';
-import type { Hosts } from './auth/origin';
+import type { createHosts } from './auth/origin';
 import type { SignedIn } from './auth/sessions';
 import type { Oidc } from './auth/oidc';
 import type { FormatError } from './failure';
@@ -11,7 +11,7 @@ import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './reading/decided-reader';
 import type { Push } from './push/store';
 import type { RefusalLog } from './refusal-log';
-import type { Reader, ReaderOf } from './visible-turns';
+import type { Reader, createReaders } from './visible-turns';
 import type { ShownCalls } from './shown-calls';
 import type { Signers } from './signer';
 import type { StatsReader } from './reading/stats-reader';
@@ -53,11 +53,11 @@ interface OwnPageOptions {
 export interface AppDeps extends Signers {
   /** Only for data that does not belong to one person. Turns and conversations are read through `readerOf`. */
   client: Pick<Countersign, 'client' | 'namespace' | 'pause' | 'resume'>;
-  readerOf: ReaderOf;
+  readerOf: ReturnType<typeof createReaders>;
   authenticator: Authenticator;
   /** The issuer at which people may sign in. Undefined: there is none. */
   oidc: Oidc | undefined;
-  hosts: Hosts;
+  hosts: ReturnType<typeof createHosts>;
   feed: InboxFeed;
   stats: StatsReader;
   refusals: RefusalLog;

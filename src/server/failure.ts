@@ -29,7 +29,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
 };
 
 /** An error in the form in which the API answers it. */
-export interface ErrorResponse {
+interface ErrorResponse {
   status: ContentfulStatusCode;
   body: ApiError;
 }

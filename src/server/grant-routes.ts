@@ -103,7 +103,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const { callId, seenDigest, decisionId } = decision;
       // The grant has the same reason. A reason that only the decision may have would leave an approval without a grant.
       const reason = checkInput(controlReason, decision.reason);
-      if (decision.decision !== 'approved' || decision.hunks !== undefined)
+      if (decision.decision !== 'approved' || decision.hunks)
         throw new CountersignError('usage', 'a grant goes with the approval of a call as it is');
       const sender = senderOf(c);
       const reader = c.get('reader');
@@ -138,9 +138,7 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
       return c.json(grants.map((one) => rowOf(one, approver)).reverse());
     })
     .get('/:grant/fits', async (c) => {
-      const { grant: id } = checkInput(grantParam, c.req.param());
-      const found = (await c.get('reader').grants.list()).grants.find((one) => one.id === id);
-      if (found === undefined) throw new CountersignError('not_found', noGrantText(id));
+      const found = await grantOf(c);
       const { agent, tool } = found;
       const page = await deps.feed.page({ agent, tool, limit: MOST_FITS }, c.get('permit'));
       const fits: InboxItem[] = [];
@@ -151,10 +149,8 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
     .post('/:grant/confirmation', async (c) => {
       const { seenDigest, grantPasskey } = await readBody(c, confirmationSchema);
       const { approver } = senderOf(c);
-      const { grant: id } = checkInput(grantParam, c.req.param());
       const { grants, namespace } = c.get('reader');
-      const grant = (await grants.list()).grants.find((one) => one.id === id);
-      if (grant === undefined) throw new CountersignError('not_found', noGrantText(id));
+      const grant = await grantOf(c);
       const { asked, assurance } = planConfirmation(grant, approver);
       if (asked.seenDigest !== seenDigest) throw refused('it is another grant than the one shown');
       // The passkey signed the time at which the page asked for its signature. Without a passkey, we use our own time.
@@ -168,6 +164,14 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
       const { grant: id } = checkInput(grantParam, c.req.param());
       return c.json(await c.get('reader').grants.revoke({ id, by: senderOf(c).approver, ...body }));
     });
+}
+
+/** The grant that a request's path names. @throws CountersignError `not_found`. */
+async function grantOf(c: Context<Env>): Promise<GrantSeen> {
+  const { grant: id } = checkInput(grantParam, c.req.param());
+  const found = (await c.get('reader').grants.list()).grants.find((one) => one.id === id);
+  if (found) return found;
+  throw new CountersignError('not_found', noGrantText(id));
 }
 
 /** The most requests that are compared with a grant. Each costs a read of its turn. */
@@ -209,7 +213,7 @@ function rowOf(grant: GrantSeen, approver: string): GrantRow {
 function shownCall(view: TurnView, callId: string, seenDigest: string): CallView {
   const call = view.calls.find((one) => one.callId === callId);
   if (call === undefined) throw new CountersignError('not_found', `${view.turn} has no call ${callId}`);
-  if (call.request !== undefined && call.request.seenDigest !== seenDigest)
+  if (call.request && call.request.seenDigest !== seenDigest)
     throw refused(`the request of ${callId} is another one by now`);
   return call;
 }
@@ -361,7 +365,7 @@ async function byInbox(
   assurance: Assurance,
 ): Promise<Signed> {
   const signature = await grantSigner?.(grant);
-  requireAssured({ assurance }, signature === undefined ? 'claimed' : 'signed_in');
+  requireAssured({ assurance }, signature ? 'signed_in' : 'claimed');
   return { signature };
 }
 

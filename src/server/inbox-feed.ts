@@ -3,7 +3,7 @@ import type { InboxPage, InboxPageQuery, ApiError, InboxPulse } from './api';
 import type { FormatError } from './failure';
 import { InboxShares, heldBy } from './inbox-filter';
 import { NamedTurns } from './reading/named-turns';
-import { Pace, type PaceTimes } from './reading/pace';
+import { Pace } from './reading/pace';
 import type { ServerEvent } from './sse';
 import type { Whom } from '../authority/votes/waits-for';
 import { type Permit, EVERYTHING } from '../authority/rules/permits';
@@ -20,7 +20,7 @@ interface FeedParts {
   client: Pick<Countersign, 'inboxReader' | 'pauses'>;
   formatError: FormatError;
   /** Milliseconds between two reads of visibility. @default PACE */
-  pace?: PaceTimes;
+  pace?: ConstructorParameters<typeof Pace>[0];
   /** Milliseconds after which a read that has not ended is reported as trouble. @default 2500 */
   slowMs?: number;
   /**
@@ -241,7 +241,7 @@ export class InboxFeed {
   }
 
   private async readPauses(): Promise<void> {
-    if (this.paused !== undefined && performance.now() - this.paused.at < PAUSES_MS) return;
+    if (this.paused && performance.now() - this.paused.at < PAUSES_MS) return;
     const now = await this.parts.client.pauses();
     this.paused = { at: performance.now(), now };
   }
@@ -274,7 +274,7 @@ export class InboxFeed {
 
   private async firstRead(): Promise<Read> {
     for (;;) {
-      if (this.read !== undefined) return this.read;
+      if (this.read) return this.read;
       if (this.failure !== undefined) throw this.failure;
       await this.news.wait();
     }
@@ -344,7 +344,7 @@ function pulse(known: Known & { read: Read }, trouble?: ApiError): Update {
     const share = known.shares.of(permit);
     const { waiting: count, doubts } = share.totalsOf(waiting);
     const version = share.versionOf(waiting);
-    const held = known.paused === undefined ? [] : heldBy(known.paused, permit);
+    const held = known.paused ? heldBy(known.paused, permit) : [];
     const data: InboxPulse = {
       version,
       waiting: count,

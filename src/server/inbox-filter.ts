@@ -88,7 +88,7 @@ class InboxShare {
 type Totals = Pick<InboxPage, 'waiting' | 'doubts' | 'tools' | 'agents'>;
 
 /** Chooses parts of the inbox as it was read. A part that was requested is kept until the inbox changes. */
-export class InboxPages {
+class InboxPages {
   private version: number | undefined;
   private totals: Totals = NOTHING;
   private newest: readonly InboxItem[] | undefined;

@@ -151,7 +151,7 @@ export async function startWeb({
       hosts: createHosts({
         host,
         port: listening.port,
-        allowHosts: [...allowHosts, ...(signIn === undefined ? [] : [new URL(signIn.publicUrl).host])],
+        allowHosts: [...allowHosts, ...(signIn ? [new URL(signIn.publicUrl).host] : [])],
       }),
       ...openAuthenticator(signIn, {
         users,
@@ -175,7 +175,7 @@ export async function startWeb({
     url,
     takeText: texts.take,
     takeNews: newsFor(client, feed),
-    drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
+    drawLink: () => codes && linkOf(codes),
     stop: async () => {
       closing.abort();
       await Promise.all([listening.close(), scraped?.close()]);

@@ -35,15 +35,12 @@ export async function openMetrics(
 }
 
 /** The metrics of a web inbox for Prometheus: the items that wait for a person, as last read. Never rejects. */
-export async function inboxMetrics(
-  feed: Pick<InboxFeed, 'whole'>,
-  now: () => number = Date.now,
-): Promise<ProbeAnswer> {
+export async function inboxMetrics(feed: Pick<InboxFeed, 'whole'>): Promise<ProbeAnswer> {
   try {
     const read = await feed.whole(WAIT_MS);
     const isWhole = read?.waiting.isComplete === true;
     // Counts of only a part would look as if somebody had decided the other items.
-    const lines = isWhole ? waitingLines(read.waiting.items, now()) : [];
+    const lines = isWhole ? waitingLines(read.waiting.items) : [];
     return { status: 200, type: TYPE, text: [...upLines(isWhole), ...lines, ''].join('\n') };
   } catch {
     return { status: 200, type: TYPE, text: [...upLines(false), ''].join('\n') };
@@ -65,7 +62,8 @@ interface Series {
   oldest: number;
 }
 
-function waitingLines(items: readonly InboxItem[], now: number): string[] {
+function waitingLines(items: readonly InboxItem[]): string[] {
+  const now = Date.now();
   const series = seriesOf(items);
   return [
     ...head('countersign_waiting', 'What waits for a person, by agent, tool and kind.'),

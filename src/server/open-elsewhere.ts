@@ -8,20 +8,17 @@ const MOST_CALLS = 10_000;
 export class Lookers {
   private readonly calls = new LRUCache<string, Map<string, number>>({ max: MOST_CALLS });
 
-  /** @param now the clock, in milliseconds. */
-  constructor(private readonly now: () => number = Date.now) {}
-
   /** Notes that a person opened a call, which they may see. */
   open(user: string, call: string): void {
-    this.calls.set(call, new Map(this.calls.get(call)).set(user, this.now()));
+    this.calls.set(call, new Map(this.calls.get(call)).set(user, Date.now()));
   }
 
   /** Notes that a person still has a call open that they opened. Returns the others who have. */
   stay(user: string, call: string): string[] {
     const people = this.calls.get(call);
     if (people?.has(user) !== true) return [];
-    people.set(user, this.now());
-    const open = [...people].filter(([name, at]) => name !== user && this.now() - at < SILENT_MS);
+    people.set(user, Date.now());
+    const open = [...people].filter(([name, at]) => name !== user && Date.now() - at < SILENT_MS);
     return open.map(([name]) => name).sort();
   }
 }

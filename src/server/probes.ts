@@ -79,7 +79,7 @@ async function answer(paths: ProbePaths, request: IncomingMessage, response: Ser
   const [path = ''] = (request.url ?? '').split('?');
   const probe = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (probe === undefined || !['GET', 'HEAD'].includes(request.method ?? '')) {
-    response.writeHead(probe === undefined ? 404 : 405).end();
+    response.writeHead(probe ? 405 : 404).end();
     return;
   }
   const { status, text, type = 'text/plain; charset=utf-8' } = await probe();

@@ -24,7 +24,7 @@ import { streamRoutes } from './streamed-text';
 import { cancelRoutes, forkRoutes, turnRoutes } from './turns';
 
 /** Routes of one topic. */
-export interface RouteGroup {
+interface RouteGroup {
   /** The path that each path of `make` begins with. */
   at: string;
   /** `role` refuses who has not the role that a route needs. All groups but `doors` come after it. */

@@ -95,15 +95,14 @@ export function bearerOf(c: Context<Env>): Credentials {
 
 /** Opens a session for somebody who has just signed in. */
 export function openInboxSession(c: Context<Env>, { secret }: { secret: string }): void {
-  setSession(c, secret);
-  if (signInCookie(c).isAnew())
-    deleteCookie(c, anewName(c), { path: pathOf(c), secure: !isPlainLoopback(c) });
+  // No script and no other site can read it.
+  setCookie(c, cookieName(c), secret, { ...flagsOf(c), sameSite: 'Strict' });
+  if (signInCookie(c).isAnew()) deleteCookie(c, anewName(c), flagsOf(c));
 }
 
 /** The cookie that ties a sign-in at an issuer to the browser that began it. */
 export function signInCookie(c: Context<Env>) {
-  // The cookie is Lax, because the browser comes back from another site. The cookie alone gives no access.
-  const flags = { httpOnly: true, sameSite: 'Lax', path: pathOf(c), secure: !isPlainLoopback(c) } as const;
+  const flags = flagsOf(c);
   const name = `${cookieName(c)}-sign-in`;
   return {
     set: (secret: string) => setCookie(c, name, secret, { ...flags, maxAge: TIMES.signIn / SECOND }),
@@ -119,19 +118,13 @@ export function signInCookie(c: Context<Env>) {
 
 const anewName = (c: Context<Env>): string => `${cookieName(c)}-anew`;
 
-/** Sets the cookie of a session, which no script and no other site can read. */
-function setSession(c: Context<Env>, secret: string) {
-  setCookie(c, cookieName(c), secret, {
-    httpOnly: true,
-    sameSite: 'Strict',
-    path: pathOf(c),
-    secure: !isPlainLoopback(c),
-  });
-}
-
-/** The path of the cookies: other programs of the host do not get them. */
-function pathOf(c: Context<Env>) {
-  return `${c.get('basePath')}/`;
+/**
+ * The flags of a cookie that alone gives no access. It is Lax, because a browser comes back from an issuer's site. Other
+ * programs of the host do not get it, because of its path.
+ */
+function flagsOf(c: Context<Env>) {
+  const path = `${c.get('basePath')}/`;
+  return { httpOnly: true, sameSite: 'Lax', path, secure: !isPlainLoopback(c) } as const;
 }
 
 /**
@@ -184,14 +177,8 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
     .get('/', async (c) => c.json(await sessionOf(deps, c.get('who'), c.get('permit'))))
     .delete('/', async (c) => {
       deps.authenticator.signOut(c.get('credentials').session ?? '');
-      deleteCookie(c, cookieName(c), { path: pathOf(c), secure: !isPlainLoopback(c) });
-      if (deps.oidc !== undefined)
-        setCookie(c, anewName(c), '1', {
-          httpOnly: true,
-          sameSite: 'Lax',
-          path: pathOf(c),
-          secure: !isPlainLoopback(c),
-        });
+      deleteCookie(c, cookieName(c), flagsOf(c));
+      if (deps.oidc) setCookie(c, anewName(c), '1', flagsOf(c));
       // The person is signed out here already, whatever the issuer says.
       const idToken = c.get('who').vouched?.identity.idToken;
       const signOutAt = idToken && (await deps.oidc?.leave(idToken).catch(() => undefined));
@@ -236,7 +223,7 @@ export function decidedRoutes({ decided }: Pick<AppDeps, 'decided'>): Hono<Env> 
 export function passkeyRoutes({ passkeys }: Pick<AppDeps, 'passkeys'>): Hono<Env> {
   return new Hono<Env>().get('/', async (c) => {
     const place = await passkeys?.placeOf(senderOf(c).approver);
-    if (place !== undefined) return c.json(place);
+    if (place) return c.json(place);
     throw new CountersignError(
       'not_found',
       'the approvers file has no place for your passkeys',
@@ -298,7 +285,7 @@ export function inboxRoutes({ feed, authenticator, closing, formatError, voters 
       const query = checkInput(pageSchema, c.req.query());
       const whom = query.mine && (await whomOf(senderOf(c).approver, voters));
       const page = await feed.page(query, c.get('permit'), whom);
-      return page === undefined ? c.body(null, 204) : c.json(page);
+      return page ? c.json(page) : c.body(null, 204);
     })
     .get('/events', (c) =>
       eventStream({

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import type { ErrorResponse } from './failure';
+import type { FormatError } from './failure';
 import { CALLBACK } from './auth/oidc';
 import type { AppDeps } from './deps';
 import { type Env, openInboxSession, signInCookie } from './session';
@@ -42,7 +42,7 @@ export function issuerRoutes(deps: AppDeps): Hono<Env> {
 }
 
 /** The page that says why a sign-in failed. Everything in it is escaped. */
-function failurePage({ body: { code, message, hint = '' } }: ErrorResponse, base: string) {
+function failurePage({ body: { code, message, hint = '' } }: ReturnType<FormatError>, base: string) {
   return html`<!doctype html>
     <html lang="en">
       <head>

@@ -110,8 +110,8 @@ export interface Signers {
 /** How sure it is, at most, that this person said what they say here. */
 export async function assuranceHere({ signer, passkeys }: Signers, user: string): Promise<Assurance> {
   const place = await passkeys?.placeOf(user);
-  if (place !== undefined && place.ids.length > 0) return 'signed';
-  return signer === undefined ? 'claimed' : 'signed_in';
+  if (place && place.ids.length > 0) return 'signed';
+  return signer ? 'signed_in' : 'claimed';
 }
 
 /** What a signature on a message covers beside the call: its id, and the run in which the call was shown. */
@@ -155,7 +155,7 @@ export async function signVote(
   const said = { decisionId, decision, approver, reason, suggestion, hunks };
   const sent = { decisionId, runId: call.runId };
   const about = { agent: view.agent, call, place: client.placeOf(view), ...said };
-  if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)
+  if (wanted === 'signed' && passkeys && passkey)
     return { ...sent, signature: await passkeys.take(about, passkey) };
   if (needsOwn) {
     const ask = wanted === 'signed' ? await passkeys?.ask(about) : undefined;

@@ -71,7 +71,7 @@ async function* encoded(source: EventSource, gone: AbortController): AsyncGenera
     for (let next = events.next(); ;) {
       const result = await orTimeout(next);
       if (result?.done === true || signal.aborted || !(await source.isAllowed())) return;
-      if (result !== undefined) {
+      if (result) {
         yield encode(result.value);
         next = events.next();
       }

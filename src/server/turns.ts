@@ -211,7 +211,7 @@ export async function* untilFirstEnds<T>(
   let nextFirst: Next = ask(first);
   let nextOther: Next | undefined = ask(other);
   for (;;) {
-    const asked: Next[] = nextOther === undefined ? [nextFirst] : [nextFirst, nextOther];
+    const asked: Next[] = nextOther ? [nextFirst, nextOther] : [nextFirst];
     const { source, result } = await race(asked);
     if (source === first) {
       if (result.done === true) return;

@@ -32,7 +32,7 @@ export type Reader = Pick<Countersign, (typeof ON_TURN)[number] | (typeof OTHERS
 };
 
 /** Makes the reader for a permit. Two people who see the same turns share the data that is read. */
-export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
+type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
 
 /**
  * The only place where the web inbox limits what a person sees. Turns and conversations of agents that the person may
@@ -144,7 +144,7 @@ function scopedSession(
     const { agent } = options ?? {};
     if (agent === undefined) return seen();
     const now = await unlessGone(session.state());
-    if (!isSeenBy({ agents }, { agent }) || (now !== undefined && !isSeenBy({ agents }, now)))
+    if (!isSeenBy({ agents }, { agent }) || (now && !isSeenBy({ agents }, now)))
       throw sessionNotFound(session.id);
     return session;
   };

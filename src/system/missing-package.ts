@@ -25,7 +25,7 @@ interface Manifest {
  * What to do about a missing package. What the application itself has to name is named as a whole: not every package
  * manager installs it, and one of a kind alone would be of another version than the rest.
  */
-export function installHint(name: string): string {
+function installHint(name: string): string {
   const manifest: Manifest = JSON.parse(readFileSync(join(__dirname, '../../package.json'), 'utf8'));
   const { peerDependencies: peers, peerDependenciesMeta: meta } = manifest;
   if (!(name in peers)) return 'Run `npm install` again, without leaving anything out.';

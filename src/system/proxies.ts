@@ -31,7 +31,7 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv = process.env): Proxy 
   if (name === undefined || !value || isExempt(url, env['no_proxy'] || env['NO_PROXY'] || ''))
     return undefined;
   const proxy = URL.canParse(value) ? new URL(value) : undefined;
-  if (proxy !== undefined && /^https?:$/.test(proxy.protocol)) return { name, url: proxy };
+  if (proxy && /^https?:$/.test(proxy.protocol)) return { name, url: proxy };
   throw new CountersignError(
     'proxy_failed',
     `${name} is not the http(s) URL of a proxy`,
@@ -70,12 +70,10 @@ export const outgoingFetch: typeof fetch = async (input, init) => {
   const url = new URL(input instanceof Request ? input.url : input);
   try {
     const proxy = proxyFor(url);
-    return await (proxy === undefined
-      ? fetch(input, init)
-      : fetchThrough(proxy, new Request(input, init), init));
+    return await (proxy ? fetchThrough(proxy, new Request(input, init), init) : fetch(input, init));
   } catch (error) {
     const fault = proxyFault(error);
-    throw fault === undefined ? error : new TypeError('fetch failed', { cause: fault });
+    throw fault ? new TypeError('fetch failed', { cause: fault }) : error;
   }
 };
 
@@ -106,7 +104,7 @@ const dispatchers = new Map<string, Dispatcher>();
 function dispatcherFor(proxy: Proxy, { Pool, ProxyAgent }: typeof Undici): Dispatcher {
   const { url } = proxy;
   const known = dispatchers.get(url.href);
-  if (known !== undefined) return known;
+  if (known) return known;
   const made = new ProxyAgent({
     uri: url.origin,
     headers: authorizationOf(url),

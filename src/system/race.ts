@@ -24,7 +24,7 @@ export function race<T>(promises: readonly Promise<T>[]): Promise<T> {
 
 function racesOf(promise: Promise<unknown>): Set<() => void> {
   const known = waiting.get(promise);
-  if (known !== undefined) return known;
+  if (known) return known;
   const races = new Set<() => void>();
   waiting.set(promise, races);
   const settled = () => {

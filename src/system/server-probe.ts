@@ -40,7 +40,7 @@ export async function reasonOfNoAnswer(server: ServerAddress): Promise<NoAnswer>
   const greeting = await greet(server.address, tls, REASON_MS);
   const reason = BY_GREETING[greeting];
   if (reason !== undefined) return reason;
-  return tls === undefined ? reasonWithoutTls(server.address) : reasonWithTls(greeting);
+  return tls ? reasonWithTls(greeting) : reasonWithoutTls(server.address);
 }
 
 /** The reasons that are the same with and without TLS. */
@@ -111,15 +111,14 @@ function greet(address: string, tls: TlsOptions | undefined, waitMs: number): Pr
   // The SDK reports an address that is not valid.
   if (place === undefined) return Promise.resolve('ERR_INVALID_URL');
   return new Promise((resolve) => {
-    const socket =
-      tls === undefined ? connectTcp(place) : connectTls({ ALPNProtocols: ['h2'], ...place, ...tls });
+    const socket = tls ? connectTls({ ALPNProtocols: ['h2'], ...place, ...tls }) : connectTcp(place);
     const finish = (greeting: Greeting) => {
       clearTimeout(timer);
       socket.destroy();
       resolve(greeting);
     };
     const timer = setTimeout(() => finish('silence'), waitMs);
-    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => socket.write(PREFACE));
+    socket.once(tls ? 'secureConnect' : 'connect', () => socket.write(PREFACE));
     socket.once('data', (data) => finish(data[TYPE_AT] === SETTINGS ? 'settings' : 'EPROTO'));
     socket.once('close', () => finish('ECONNRESET'));
     socket.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? 'UNKNOWN'));

@@ -208,7 +208,7 @@ function startTurn(
   const joined = joinedOf(place);
   wanted = idsOf(place);
   try {
-    const outer = joined === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, joined);
+    const outer = joined ? trace.setSpanContext(ROOT_CONTEXT, joined) : ROOT_CONTEXT;
     return trace.getTracer(NAME).startSpan(name, options, outer);
   } finally {
     wanted = undefined;

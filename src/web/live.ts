@@ -1,13 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Connection } from './model/labels';
-import type { ApiError, Pending } from '../server/api';
+import type { ApiError } from '../server/api';
 import { listen } from './stream';
 import { eventsAt } from './http';
 import { checkSession } from './shared-stream';
 import { useAppContext, useTabVisible } from './ui/app';
 import type { TextDelta } from '../contract/streamed-text';
-import type { TurnEvent } from '../history/events';
-import type { TurnView } from '../history/view-types';
 
 /** The text that one attempt at a reply has written so far. */
 export type LiveText = Pick<TextDelta, 'runId' | 'step' | 'from' | 'attempt' | 'text'>;
@@ -17,68 +14,71 @@ export function withDelta(last: LiveText | undefined, delta: TextDelta): LiveTex
   return { ...delta, text: (last?.text ?? '').slice(0, delta.at) + delta.text };
 }
 
-export interface LiveTurn {
-  events: readonly TurnEvent[];
-  /** The turn. Undefined until all events so far have come: half a turn would look like a turn that still runs. */
-  view: TurnView | undefined;
-  pending: Pending | undefined;
-  /** The text that the model writes now, or wrote last. */
-  text: LiveText | undefined;
-  connection: Connection;
-  /** Why the turn cannot be read: the turn does not exist, or the server refuses. */
-  problem: ApiError | undefined;
-  ended: boolean;
-}
-
-/** What the follower of some events sets. */
-export interface Following<S> {
-  setState: (change: (last: S) => S) => void;
-  signedOut: (error: ApiError) => void;
+/** What a screen makes of the events of a path. */
+export interface Follower {
+  /** Takes an event, by its name. */
+  on: Record<string, (data: string, id: string) => void>;
+  /** Draws what came. A long turn sends hundreds of events in a burst, and is drawn once for all of them. */
+  draw: () => void;
 }
 
 /** What `follow` makes of the events of a path while the tab is visible. When `attempt` changes, they are read again. */
-export function useEvents<S>(
+export function useEvents<S extends { problem?: ApiError }>(
   path: string,
   empty: S,
-  follow: (url: string, following: Following<S>) => () => void,
+  follow: (setState: (change: (last: S) => S) => void) => Follower,
   attempt = 0,
 ): S {
   const [state, setState] = useState(empty);
   const isVisible = useTabVisible();
   const { fail } = useAppContext();
-  const signedOut = (error: ApiError) => fail({ status: 401, error });
-  useEffect(
-    () => (isVisible ? follow(eventsAt(path), { setState, signedOut }) : undefined),
-    [path, attempt, isVisible],
-  );
+  useEffect(() => {
+    if (!isVisible) return;
+    return listenToEnd(eventsAt(path), follow(setState), {
+      setProblem: (problem) => setState((last) => ({ ...last, problem })),
+      signedOut: (error) => fail({ status: 401, error }),
+    });
+  }, [path, attempt, isVisible]);
   return state;
 }
 
+interface Failing {
+  setProblem: (problem: ApiError | undefined) => void;
+  signedOut: (error: ApiError) => void;
+}
+
 /** Listens to the events of a turn or a conversation until they end. */
-export function listenToEnd(
-  url: string,
-  { end, ...on }: Record<string, (data: string, id: string) => void>,
-  set: (part: Partial<Pick<LiveTurn, 'connection' | 'problem'>>) => void,
-  signedOut: Following<never>['signedOut'],
-): () => void {
+function listenToEnd(url: string, { on, draw }: Follower, { setProblem, signedOut }: Failing): () => void {
+  let frame = 0;
+  const drawNow = () => {
+    frame = 0;
+    draw();
+  };
+  const drawn = Object.entries(on).map(([name, take]) => {
+    const drawSoon: typeof take = (data, id) => {
+      take(data, id);
+      if (name === 'end') stop();
+      frame ||= requestAnimationFrame(drawNow);
+    };
+    return [name, drawSoon] as const;
+  });
   const stop = listen(url, {
     on: {
-      ...on,
+      ...Object.fromEntries(drawn),
       trouble: (data) => {
         const problem: ApiError = JSON.parse(data);
-        set({ problem });
+        setProblem(problem);
         // It does not exist, so there is nothing to wait for.
         if (problem.code === 'not_found') stop();
-      },
-      end: (data, id) => {
-        stop();
-        end?.(data, id);
       },
     },
     connection: (connection) => {
       if (connection === 'lost') void checkSession(signedOut);
-      set(connection === 'lost' ? { connection } : { connection, problem: undefined });
+      else setProblem(undefined);
     },
   });
-  return stop;
+  return () => {
+    cancelAnimationFrame(frame);
+    stop();
+  };
 }

@@ -1,3 +1,4 @@
+import { Button } from './ui/widgets';
 import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ApiError, InboxSession } from '../server/api';
@@ -71,7 +72,7 @@ function App() {
   return (
     <>
       {!isOpen && <SignInScreen problem={problem} enter={enter} />}
-      {session !== undefined && (
+      {session && (
         <div class={`app ${session.role}`} hidden={!isOpen} key={session.user}>
           <Page session={session} isOpen={isOpen} signedOut={leave} signOut={out} />
         </div>
@@ -131,9 +132,9 @@ function SignInScreen({ problem, enter }: SignInProps) {
         <p role="alert" class="problem">
           {message}
         </p>
-        <button class="button primary" type="submit">
+        <Button look="primary" type="submit">
           Sign in
-        </button>
+        </Button>
         {issuer && <a href={issuer}>Sign in with your organization</a>}
       </form>
     </main>
@@ -254,15 +255,15 @@ function Header({ session, route, inbox, signOut }: HeaderProps) {
         <span class="dot" aria-hidden="true" />
         <span class="words">{label}</span>
       </span>
-      <button class="button plain account-opener" type="button" popovertarget="account">
+      <Button look="plain account-opener" popovertarget="account">
         <span class="sr-only">Signed in as </span>
         <span class="who">
           <Text of={session.user} />
         </span>{' '}
         <span aria-hidden="true">▾</span>
-      </button>
+      </Button>
       <div class="account" id="account" popover="auto" role="group" aria-label="Your account">
-        {late === undefined ? <p class="quiet">Opening …</p> : <late.Account {...{ help, signOut }} />}
+        {late ? <late.Account {...{ help, signOut }} /> : <p class="quiet">Opening …</p>}
       </div>
       {isHelpOpen && late && <late.HelpDialog close={() => setHelpOpen(false)} />}
     </header>
@@ -323,7 +324,7 @@ function useFollowed(notify: Notify): (one: Followed) => void {
 
 /** The problem of a call, for the person who let it run. Undefined if the call went well or is not over. */
 function troubleOf({ phase, outcome, result, doubt, request }: CallView): string | undefined {
-  if (phase === 'in_doubt' && doubt !== undefined) return `is in doubt: ${doubt.message}`;
+  if (phase === 'in_doubt' && doubt) return `is in doubt: ${doubt.message}`;
   if (phase === 'request' && request?.note !== undefined) return `waits again: ${request.note}`;
   if (outcome === undefined || result?.error === undefined || outcome === 'denied') return undefined;
   return `ended as ${describeOutcome(outcome)[0]}: ${result.error.message}`;
@@ -353,7 +354,7 @@ interface NoticesProps {
 function Notices({ notices, close, held, undo }: NoticesProps) {
   const open = held.filter(({ due }) => due !== undefined);
   const undoOne = (one: Held | undefined) => {
-    if (one !== undefined && undo(one)) goTo(one.back);
+    if (one && undo(one)) goTo(one.back);
   };
   useKeys({ z: () => undoOne(open.at(-1)) });
   const last = notices.at(-1);
@@ -369,9 +370,9 @@ function Notices({ notices, close, held, undo }: NoticesProps) {
           <span title={visibleText(one.what)}>
             Not sent yet: <Text of={one.what} /> <Seconds until={one.due} />
           </span>
-          <button class="button" type="button" aria-keyshortcuts="z" onClick={() => undoOne(one)}>
+          <Button aria-keyshortcuts="z" onClick={() => undoOne(one)}>
             Undo
-          </button>
+          </Button>
         </p>
       ))}
       {notices.map((notice) => (
@@ -379,15 +380,15 @@ function Notices({ notices, close, held, undo }: NoticesProps) {
           <span title={visibleText(notice.text)}>
             <Text of={notice.text} />
           </span>
-          {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
-          <button
-            class="button plain"
-            type="button"
+          {notice.to && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
+          <Button
+            look="plain"
+
             aria-label="Close this notice"
             onClick={() => close(notice)}
           >
             ✕
-          </button>
+          </Button>
         </p>
       ))}
     </div>

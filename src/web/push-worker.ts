@@ -1,5 +1,5 @@
-import type { Answer, ApiError, DecisionBody, PushMessage, InboxSession } from '../server/api';
-import { USER_HEADER } from '../contract/names';
+import type { ApiError, PushMessage } from '../server/api';
+import { readSession, sendDecision, showUser } from './http';
 import { waitsText } from '../contract/text/waits';
 
 /** The service worker's own scope, which the types of pages do not have. */
@@ -86,7 +86,7 @@ function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.
     data: message,
     silent: isOver === true,
     renotify: isOver !== true,
-    actions: seen === undefined ? undefined : buttons('approve', 'Approve', 'deny', 'Deny'),
+    actions: seen && buttons('approve', 'Approve', 'deny', 'Deny'),
     ...extra,
   };
   return self.registration.showNotification(title, options);
@@ -121,15 +121,14 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage) {
   if (seen === undefined) return open(message.place);
   const why = await whyNot(user);
   if (why !== undefined) return refuse(message, why);
-  const body: DecisionBody = { callId, decision, decisionId: `push-${crypto.randomUUID()}`, ...seen };
-  let answer: Answer | ApiError;
-  try {
-    const response = await ask('POST', `api/turns/${encodeURIComponent(turn)}/decisions`, { user, body });
-    answer = await response.json();
-  } catch {
+  // Somebody else may sign in between the question who is signed in and this.
+  showUser(user);
+  const decisionId = `push-${crypto.randomUUID()}`;
+  const reply = await sendDecision(turn, { callId, decision, decisionId, ...seen });
+  if (!reply.ok && reply.status === 0)
     return refuse(message, 'No answer came, so it may have counted or not. Look at it in the web inbox.');
-  }
-  if (!('status' in answer)) return refuse(message, said(answer));
+  if (!reply.ok) return refuse(message, said(reply.error));
+  const answer = reply.data;
   if (answer.status === 'refused') return refuse(message, answer.verdict.message);
   const text = waitsText(answer) ?? 'Your decision counts.';
   const done = decision === 'approved' ? 'Approved' : 'Denied';
@@ -141,27 +140,16 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage) {
  * in.
  */
 async function whyNot(user: string): Promise<string | undefined> {
-  try {
-    const response = await ask('GET', 'api/session');
-    if (response.status === 401)
-      return 'Nobody is signed in here any more. Sign in, and decide it in the page.';
-    const session: InboxSession | ApiError = await response.json();
-    if ('code' in session) return said(session);
-    return session.user === user
+  showUser(undefined);
+  const reply = await readSession();
+  if (reply.ok)
+    return reply.data.user === user
       ? undefined
-      : `This was for ${user}, and ${session.user} is signed in here. Decide it in the page.`;
-  } catch {
-    return 'The web inbox does not answer. Nothing was sent.';
-  }
-}
-
-/** Asks the web inbox. `sent`: the user and the decision to send. */
-function ask(method: string, path: string, sent?: { user: string; body: DecisionBody }): Promise<Response> {
-  const json = { accept: 'application/json', 'content-type': 'application/json' };
-  if (sent === undefined) return fetch(path, { method, headers: json, credentials: 'same-origin' });
-  // Somebody else may sign in between the question who is signed in and this.
-  const headers = { ...json, [USER_HEADER]: encodeURIComponent(sent.user) };
-  return fetch(path, { method, headers, credentials: 'same-origin', body: JSON.stringify(sent.body) });
+      : `This was for ${user}, and ${reply.data.user} is signed in here. Decide it in the page.`;
+  if (reply.status === 0) return 'The web inbox does not answer. Nothing was sent.';
+  return reply.status === 401
+    ? 'Nobody is signed in here any more. Sign in, and decide it in the page.'
+    : said(reply.error);
 }
 
 function said({ message, hint }: ApiError) {

@@ -89,7 +89,7 @@ export function Screen({ route, screens = SCREENS }: ScreenProps) {
       );
     case 'named': {
       const Named = screens[screenName(route, screens)];
-      return Named === undefined ? <Nowhere place={route.name} /> : <Named key={route.name} />;
+      return Named ? <Named key={route.name} /> : <Nowhere place={route.name} />;
     }
     case 'nowhere':
       return <Nowhere place={route.place} />;

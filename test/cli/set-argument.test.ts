@@ -1,4 +1,4 @@
-import { parseAssignment, parseAssignments, setArgument } from '../../src/cli/set-argument';
+import { parseAssignments, setArgument } from '../../src/cli/set-argument';
 import type { Json, JsonObject } from '../../src/contract/json';
 
 describe('reading --set', () => {
@@ -18,7 +18,7 @@ describe('reading --set', () => {
     ['order="9007199254740993"', ['order'], '9007199254740993'],
     ['amount=1.0', ['amount'], 1],
   ])('%s', (text, path, value) => {
-    expect(parseAssignment(text)).toEqual({ path, value });
+    expect(parseAssignments([text])).toEqual([{ path, value }]);
   });
 
   it.each([
@@ -28,19 +28,19 @@ describe('reading --set', () => {
     ['list=[1,{"id":1,"id":2}]', /\/1\/id: this key is there twice/],
     ['name="\\ud800"', /half a character/],
   ])('refuses %s, which would not stay what was typed', (text, message) => {
-    expect(() => parseAssignment(text)).toThrow(
+    expect(() => parseAssignments([text])).toThrow(
       expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
     );
   });
 
   it.each(['amount', '=3', '', '.=1', 'a..b=1', 'a.=1', '.a=1'])('refuses %j', (text) => {
-    expect(() => parseAssignment(text)).toThrow(expect.objectContaining({ code: 'usage' }));
+    expect(() => parseAssignments([text])).toThrow(expect.objectContaining({ code: 'usage' }));
   });
 });
 
 describe('setting an argument', () => {
   const args: JsonObject = { amount: 1, to: { name: 'ann' }, edits: [{ new_text: 'x' }], none: null };
-  const set = (text: string): JsonObject => setArgument(args, parseAssignment(text));
+  const set = (text: string): JsonObject => parseAssignments([text]).reduce(setArgument, args);
 
   it.each<[string, JsonObject]>([
     ['amount=2', { amount: 2 }],

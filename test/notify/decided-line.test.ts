@@ -1,10 +1,12 @@
-import { lookAgain, outcomeLine } from '../../src/notify/decided-line';
+import { lookAgain } from '../../src/notify/decided-line';
 import { CountersignError } from '../../src/contract/errors';
 import { AT, call, question, request, turn } from '../cli/support';
 import { notice } from './support';
 
 const about = { notice: notice('a'), asked: AT };
 const later = '2026-11-21T12:05:00.000Z';
+const outcomeOf = async (calls: Parameters<typeof turn>[0]) =>
+  (await lookAgain({ view: () => Promise.resolve(turn(calls)) }, about)).over;
 const decided = (approver: string, decision: 'approved' | 'denied' | 'ask-again') =>
   ({
     ...{ type: 'decision', eventId: 11, at: later, callId: '1.1', approver, channel: 'cli', decision },
@@ -33,14 +35,14 @@ it.each([
   ],
   ['closed with its turn', call({ phase: 'done' }), 'closed with its turn'],
   ['is asked about again', call({ request: request({ at: later }) }), /asked about again/],
-] as const)('says what became of a call that %s', (_name, one, expected) => {
-  const said = outcomeLine(turn([one]), about);
+] as const)('says what became of a call that %s', async (_name, one, expected) => {
+  const said = await outcomeOf([one]);
   if (expected instanceof RegExp) expect(said).toMatch(expected);
   else expect(said).toBe(expected);
 });
 
-it('is gone with the turn', () => {
-  expect(outcomeLine(turn([]), about)).toMatch(/does not have this call/);
+it('is gone with the turn', async () => {
+  expect(await outcomeOf([])).toMatch(/does not have this call/);
 });
 
 it('is looked up again', async () => {

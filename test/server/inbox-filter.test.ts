@@ -1,5 +1,5 @@
 import type { InboxItem, Waiting } from '../../src/client/types';
-import { InboxPages } from '../../src/server/inbox-filter';
+import { InboxShares } from '../../src/server/inbox-filter';
 import type { InboxPageQuery } from '../../src/server/api';
 import { inboxItem } from '../cli/support';
 import { startProcessorTime } from '../support/processor-time';
@@ -30,6 +30,9 @@ const child = (turn: string): InboxItem =>
   inboxItem({ turn: 'child', lineage: [{ turn, callId: '1.1', agent: 'boss' }] });
 const waiting: Waiting = { items: [doubt, soon, later, never], isComplete: true, version: 1 };
 
+/** The inbox of somebody who sees every agent. */
+const allSeen = () => new InboxShares().of({ agents: 'all' });
+
 const turnsOf = (rows: readonly InboxItem[]): string[] => rows.map(({ turn }) => turn);
 
 test.each<[InboxPageQuery, string[]]>([
@@ -46,7 +49,7 @@ test.each<[InboxPageQuery, string[]]>([
   [{ text: 'lamp nowhere' }, []],
   [{ text: 'night' }, ['soon']],
 ])('%j chooses %j', (query, expected) => {
-  const page = new InboxPages().choose(waiting, query);
+  const page = allSeen().choose(waiting, query);
   expect(turnsOf(page.rows)).toEqual(expected);
   expect(page).toMatchObject({ matching: expected.length, waiting: 4, doubts: 1, complete: true });
   expect(page.tools).toEqual([
@@ -64,22 +67,22 @@ test.each([
   ['small talk.t1', 0],
 ])('a child turn of %s is of the session or not', (turn, matching) => {
   const items = [child(turn)];
-  expect(new InboxPages().choose({ ...waiting, items }, { session: 'talk' })).toMatchObject({ matching });
+  expect(allSeen().choose({ ...waiting, items }, { session: 'talk' })).toMatchObject({ matching });
 });
 
 test('a part is sent, and all that match are counted', () => {
-  const page = new InboxPages().choose(waiting, { offset: 1, limit: 2 });
+  const page = allSeen().choose(waiting, { offset: 1, limit: 2 });
   expect([turnsOf(page.rows), page.matching]).toEqual([['soon', 'later'], 4]);
 });
 
 test('at most 200 rows are sent', () => {
   const items = Array.from({ length: 1_980 }, (_, n) => inboxItem({ turn: `t${n}` }));
-  const page = new InboxPages().choose({ items, isComplete: true, version: 1 }, {});
+  const page = allSeen().choose({ items, isComplete: true, version: 1 }, {});
   expect([page.rows.length, page.matching]).toEqual([200, 1_980]);
 });
 
 test('the key changes with what the page shows, and with nothing else', () => {
-  const pages = new InboxPages();
+  const pages = allSeen();
   const keyOf = (query: InboxPageQuery, inbox = waiting): string => pages.choose(inbox, query).key;
   const before = keyOf({ doubt: '1' });
   expect(keyOf({ doubt: '1' })).toBe(before);
@@ -92,7 +95,7 @@ test('ten thousand are searched and filtered in a moment', () => {
   const items = Array.from({ length: 10_000 }, (_, n) =>
     inboxItem({ turn: `turn-${n}`, prompt: 'x'.repeat(200), summary: `1.1 pay order=${n}` }),
   );
-  const pages = new InboxPages();
+  const pages = allSeen();
   pages.choose({ items, isComplete: true, version: 1 }, { text: 'warm up' });
   const spent = startProcessorTime();
   expect(pages.choose({ items, isComplete: true, version: 1 }, { text: 'order=9999' }).matching).toBe(1);
@@ -109,7 +112,7 @@ describe('what waits for one person', () => {
   const all = Array.from({ length: 30 }, (_, at) => ruled(`t-${at}`, at % 3 === 0 ? 'ann' : 'group:money'));
   const read: Waiting = { items: [...all, never], isComplete: true, version: 1 };
   const people = (groups: string[]) => [{ name: 'ann', groups, delegates: [] }];
-  const pages = new InboxPages();
+  const pages = allSeen();
   const mine = (groups: string[], query: InboxPageQuery = {}) =>
     pages.choose(read, { mine: '1', ...query }, { person: 'ann', people: people(groups) });
 

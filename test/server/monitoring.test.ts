@@ -12,7 +12,9 @@ const feedOf = (items: readonly InboxItem[], isComplete = true) => ({
 });
 
 const samples = async (feed: Parameters<typeof inboxMetrics>[0]): Promise<string[]> => {
-  const { status, text } = await inboxMetrics(feed, () => NOW);
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(NOW);
+  const { status, text } = await inboxMetrics(feed);
+  clock.mockRestore();
   expect(status).toBe(200);
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 };

@@ -85,6 +85,23 @@ interface TestAppOptions {
   told?: number;
 }
 
+const realNow = Date.now;
+
+/** The time of day, which a test sets ahead. */
+const clockAhead = (): TestApp['clock'] & { restore(): void } => {
+  let by = 0;
+  return {
+    get ahead() {
+      return by;
+    },
+    set ahead(ms) {
+      by = ms;
+      jest.spyOn(Date, 'now').mockImplementation(() => realNow() + ms);
+    },
+    restore: () => void (by > 0 && jest.spyOn(Date, 'now').mockRestore()),
+  };
+};
+
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
@@ -103,11 +120,10 @@ export async function createTestApp(
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
-  const clock = { ahead: 0 };
-  const now = (): number => Date.now() + clock.ahead;
+  const clock = clockAhead();
   const usersFile = join(directory, 'users.json');
   const users = createUsers(usersFile);
-  const codes = new Codes(now);
+  const codes = new Codes();
   const staleCodes: number[] = [];
   const reported: unknown[] = [];
   const closing = new AbortController();
@@ -116,14 +132,13 @@ export async function createTestApp(
   const authenticator = new Authenticator({
     users,
     local,
-    sessions: new SignInSessions(now),
-    attempts: new Attempts(now),
-    now,
+    sessions: new SignInSessions(),
+    attempts: new Attempts(),
     ...defined({
       directory: signIn && createDirectory(signIn),
       people: people ?? signIn?.people,
       signInAt: signIn?.oidc && SIGN_IN,
-      proxy: signIn?.proxy && createProxy(signIn.proxy, now),
+      proxy: signIn?.proxy && createProxy(signIn.proxy),
     }),
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
@@ -153,7 +168,7 @@ export async function createTestApp(
         ownPage,
         client,
         authenticator,
-        oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),
+        oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
         hosts,
         feed,
         formatError,
@@ -197,7 +212,10 @@ export async function createTestApp(
       close: () => closing.abort(),
     },
     signIn: async () => cookieOf(await ask('/api/session', { json: { code: codes.draw() } })),
-    remove: () => rm(directory, { recursive: true, force: true }),
+    remove: () => {
+      clock.restore();
+      return rm(directory, { recursive: true, force: true });
+    },
   };
 }
 

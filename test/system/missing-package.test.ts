@@ -1,4 +1,4 @@
-import { installHint, missingPackage } from '../../src/system/missing-package';
+import { missingPackage, notInstalled } from '../../src/system/missing-package';
 
 const failure = (message: string, code = 'MODULE_NOT_FOUND'): Error =>
   Object.assign(new Error(message), { code });
@@ -29,7 +29,7 @@ describe('the package for whose lack an error was thrown', () => {
 
 describe('what to do about it', () => {
   it('is one command for all that the application has to name', () => {
-    const line = installHint('@temporalio/envconfig');
+    const line = notInstalled('@temporalio/envconfig', undefined).hint;
     for (const peer of ['activity', 'client', 'common', 'envconfig', 'proto', 'worker', 'workflow'])
       expect(line).toContain(` @temporalio/${peer}@~1.24.0`);
     expect(line).toMatch(/`npm install \S.* protobufjs@\S+`/);
@@ -40,6 +40,6 @@ describe('what to do about it', () => {
     ['web-push', /`npm install web-push@\S+`/],
     ['commander', /`npm install` again/],
   ])('is about %s alone', (name, line) => {
-    expect(installHint(name)).toMatch(line);
+    expect(notInstalled(name, undefined).hint).toMatch(line);
   });
 });

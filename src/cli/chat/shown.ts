@@ -79,7 +79,7 @@ export class Shown {
   all({ turns, summary }: SessionView): void {
     const { screen } = this.context;
     this.turns(turns);
-    if (summary !== undefined) screen.lines(summaryLines(summary).map(screen.style.quiet));
+    if (summary) screen.lines(summaryLines(summary).map(screen.style.quiet));
   }
 
   /** Shows the last turns of an existing session. */

@@ -23,7 +23,7 @@ import { counted } from '../../history/labels';
 import type { TurnView } from '../../history/view';
 
 /** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */
-export type ChatEnd = 'ended' | 'left' | 'interrupted';
+type ChatEnd = 'ended' | 'left' | 'interrupted';
 
 /** Talks with an agent at a terminal until the person leaves or the session ends. Running turns continue. */
 export async function chatAtTerminal(chat: Chat, keyboard: Keyboard, context: Context): Promise<ChatEnd> {
@@ -68,14 +68,14 @@ class Talk {
   async run(): Promise<ChatEnd> {
     const { before, session } = this.chat;
     this.shown.quiet(`session ${session.id}; /help lists the commands`);
-    if (before !== undefined) this.shown.beginning(before);
+    if (before) this.shown.beginning(before);
     const over = new Promise<ChatEnd>((resolve, reject) => {
       this.finish = resolve;
       this.fail = reject;
     });
     const leave = () => this.finish('interrupted');
     process.once('SIGTERM', leave).once('SIGHUP', leave);
-    if (before !== undefined) this.follow();
+    if (before) this.follow();
     this.prompt.show();
     try {
       const end = await over;
@@ -258,7 +258,7 @@ class Talk {
    * answer.
    */
   private async askNext(): Promise<void> {
-    if (this.asked !== undefined || this.prompt.isTyping() || this.stop.signal.aborted) return;
+    if (this.asked || this.prompt.isTyping() || this.stop.signal.aborted) return;
     const next = (this.asked = this.asks.shift());
     if (next === undefined) return;
     try {
@@ -274,7 +274,7 @@ class Talk {
   /** Says why nothing happens, if the person expects something to happen. */
   private async noteSilence(): Promise<void> {
     const { turn, asked, outgoing, chat } = this;
-    if (asked !== undefined || (turn === undefined && outgoing.count === 0)) return;
+    if (asked || (turn === undefined && outgoing.count === 0)) return;
     await noteWaits(chat, turn, (line) => this.shown.quiet(this.context.typed(line)));
   }
 }

@@ -55,10 +55,10 @@ async function run(target: string, options: AnswerOptions, context: Context) {
     const isOver = call.question !== undefined && call.phase !== 'question';
     const asked = isOver ? call.question : openQuestionOf(subject);
     // At a terminal, the question is shown with these words.
-    if (decline || given !== undefined || set.length > 0) screen.note(WORDS_COUNT);
+    if (decline || given || set.length > 0) screen.note(WORDS_COUNT);
     const taken = decline
       ? await answer(subject, { answer: 'declined' })
-      : given !== undefined || set.length > 0 || isOver
+      : given || set.length > 0 || isOver
         ? await send(subject, filledIn(asked?.question, given, set), isOver)
         : await atTerminal(subject, storyOf(view, call), context);
     reportAnswer(taken, { id: idOf(subject), json }, screen);
@@ -68,7 +68,7 @@ async function run(target: string, options: AnswerOptions, context: Context) {
 /** Sends an answer. If the question no longer waits, the turn says who ended it. */
 function send(subject: Subject, content: JsonObject, isOver: boolean): Promise<Answer> {
   const { question } = subject.call;
-  if (!isOver && question !== undefined) assertFits(question.question, content);
+  if (!isOver && question) assertFits(question.question, content);
   return answer(subject, { answer: 'answered', content });
 }
 
@@ -97,9 +97,7 @@ function filledIn(
   given: JsonObject = {},
   set: readonly string[],
 ): JsonObject {
-  const fields = new Map(
-    question === undefined ? [] : fieldsOf(question).map((field) => [field.name, field]),
-  );
+  const fields = new Map(question ? fieldsOf(question).map((field) => [field.name, field]) : []);
   const content: JsonObject = { ...given };
   const seen = new Set<string>();
   for (const text of set) {

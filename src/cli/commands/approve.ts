@@ -35,7 +35,7 @@ import { decideByHunks } from '../review/hunks';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/offer-grant';
 import { addSignOption, type SignOptions } from '../review/sign';
 import { withSubject } from './deny';
-import { decideByEditor, decideChanged, type Looking } from '../review/edit-arguments';
+import { decideByEditor, decideChanged } from '../review/edit-arguments';
 import { usageError } from '../../contract/errors';
 
 interface ApproveOptions extends BatchFlags, SignOptions, GrantFlags {
@@ -176,11 +176,10 @@ async function approveCall(
     },
   };
   const answer = await showAndApprove(subject, approval, keyboard);
-  const part = hunks === undefined ? '' : `hunks ${hunks.join(', ')} of `;
-  const title =
-    args === undefined
-      ? titleOf({ tool, arguments: request?.arguments ?? effective, preview: request?.preview })
-      : titleOf({ tool, arguments: args });
+  const part = hunks ? `hunks ${hunks.join(', ')} of ` : '';
+  const title = args
+    ? titleOf({ tool, arguments: args })
+    : titleOf({ tool, arguments: request?.arguments ?? effective, preview: request?.preview });
   return { answer, what: part + title };
 }
 
@@ -195,10 +194,9 @@ async function showAndApprove(
   if (subject.call.phase !== 'request') return decide(subject, chosen);
   const request = requestOf(subject);
   // Defaults are filled in before anybody is asked, so that nothing runs that was not shown.
-  const decision =
-    chosen.arguments === undefined
-      ? chosen
-      : { ...chosen, arguments: withDefaults(request.schema, chosen.arguments) };
+  const decision = chosen.arguments
+    ? { ...chosen, arguments: withDefaults(request.schema, chosen.arguments) }
+    : chosen;
   // We print this even for a person who has seen the request, because the tool may have changed since the person saw
   // the request.
   const { screen } = subject.context;
@@ -236,14 +234,12 @@ function ask(
 ): Promise<boolean> {
   const { screen } = subject.context;
   const { tool, arguments: before } = requestOf(subject);
-  const which = hunks === undefined ? '' : ` hunks ${hunks.join(', ')} of`;
+  const which = hunks ? ` hunks ${hunks.join(', ')} of` : '';
   if (args === undefined) return confirm(terminal, `Approve${which} ${idOf(subject)} ${tool}?`);
   screen.lines(['what changes:', ...indented(changeLines(before, args, screen.style))]);
   return confirm(terminal, `Approve ${idOf(subject)} ${tool} with these changes?`);
 }
 
-function send(subject: Subject, decision: AnonymousDecision, looking: Looking) {
-  return decision.arguments === undefined
-    ? decide(subject, decision)
-    : decideChanged(subject, decision.arguments, looking);
+function send(subject: Subject, decision: AnonymousDecision, looking: Parameters<typeof decideChanged>[2]) {
+  return decision.arguments ? decideChanged(subject, decision.arguments, looking) : decide(subject, decision);
 }

@@ -264,7 +264,7 @@ interface Explanation extends VoteCount {
 
 /** The authority of a request. Undefined: no file judged it, so anybody may decide. */
 function authorityOfRequest({ turn }: TurnView, call: CallView): Authority | undefined {
-  if (call.request !== undefined) return authorityOn(call);
+  if (call.request) return authorityOn(call);
   throw usageError(
     `${turn}/${call.callId} asked nobody`,
     'Only calls that wait or waited for a decision are explained.',
@@ -334,9 +334,7 @@ function explanationLines(about: Explanation): string[] {
     ...head,
     `needs      ${counted(approvalsNeeded(rule), 'approval')}${groupsText}, ${assuranceText(assurance)}`,
     ...(expiresMs === undefined ? [] : [`expires    ${span(expiresMs)} after it was asked`]),
-    ...(escalate === undefined
-      ? []
-      : [`then asks  ${escalate.to.join(', ')} after ${span(escalate.afterMs)}`]),
+    ...(escalate ? [`then asks  ${escalate.to.join(', ')} after ${span(escalate.afterMs)}`] : []),
     ...about.votes.map(
       ({ voter, decision, proof, counts }) =>
         `has voted  ${voter}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,

@@ -191,13 +191,13 @@ export function verifyLines(
 ): string[] {
   const { records, signed, redacted, head, key, namespace, pinned } = verified;
   const { good, warn } = screen.style;
-  const paint = signed === records && head !== undefined ? good : warn;
+  const paint = signed === records && head ? good : warn;
   const facts: TableFact[] = [
     ['records', `${count(records)}, of them signed: ${count(signed)}`],
     ['taken out', `${count(redacted)} values`],
     ['namespace', escapeText(namespace)],
     ['key', `${key} ${pinned ? '(the one you gave)' : '(named by the file itself)'}`],
-    ['head', head === undefined ? undefined : `${head.n} ${head.hash}, ${head.at}`],
+    ['head', head && `${head.n} ${head.hash}, ${head.at}`],
     ...signatureFacts(verified.signatures, screen),
   ];
   return [

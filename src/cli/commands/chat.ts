@@ -7,7 +7,7 @@ import { TASK_QUEUE } from '../../contract/names';
 import { shellWord } from '../../contract/text/shell-word';
 import type { SessionView } from '../../history/session/view';
 import { type Chat, type ChatEvent, endOf, followChat, noteWaits } from '../chat/follow';
-import { type ChatEnd, chatAtTerminal } from '../chat/talk';
+import { chatAtTerminal } from '../chat/talk';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { readBudget, sessionBudgetOption } from './run';
@@ -51,11 +51,11 @@ async function chat(agent: string, options: ChatOptions, context: Context) {
   const budget = options.budget && readBudget(options.budget);
   await context.withClient(async (client) => {
     const before = await sessionOf(client, id);
-    if (before !== undefined) checkOpen(before, agent);
+    if (before) checkOpen(before, agent);
     const taskQueue = before === undefined ? await queueOf(queue, context) : undefined;
     if (before === undefined) await checkAgent(client, agent, taskQueue);
     const started = { agent, requester: name, metadata: facts, budget, taskQueue };
-    const session = client.session(id, before === undefined ? started : {});
+    const session = client.session(id, before ? {} : started);
     const plan: Chat = { client, session, agent, name, before };
     if (!json && canAsk(keyboard)) afterTalk(await chatAtTerminal(plan, keyboard, context), plan, context);
     else await chatByLines(plan, context);
@@ -91,7 +91,11 @@ function checkOpen({ session, agent: known, state }: SessionView, agent: string)
   });
 }
 
-function afterTalk(end: ChatEnd, { session, agent }: Chat, { screen, command, exitWith }: Context) {
+function afterTalk(
+  end: Awaited<ReturnType<typeof chatAtTerminal>>,
+  { session, agent }: Chat,
+  { screen, command, exitWith }: Context,
+) {
   if (end === 'ended') return;
   const back = `chat ${shellWord(agent)} --session ${shellWord(session.id)}`;
   screen.note('The session goes on. Come back:');

@@ -31,7 +31,7 @@ async function deploy(build: string | undefined, options: DeployOptions, context
   const { screen, json, exitWith } = context;
   await context.withClient(async (client) => {
     const made = build === undefined ? undefined : await makeCurrent(client, { build, deployment }, screen);
-    if (made !== undefined && !json) screen.lines(currentLines(made, options, context));
+    if (made && !json) screen.lines(currentLines(made, options, context));
     const drained = old === undefined ? undefined : await drain(client, { build: old, deployment }, context);
     if (json) screen.json({ ...made, drained });
     if (drained?.some(({ outcome }) => outcome === 'held') === true) exitWith(EXIT.waiting);

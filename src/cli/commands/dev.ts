@@ -166,7 +166,7 @@ function printStart(
   const flag = isFound ? '' : ` --address ${server.address}`;
   screen.lines([
     ...workerLines(facts, screen),
-    ...(webInbox === undefined ? [] : ['', ...webInbox.lines]),
+    ...(webInbox ? ['', ...webInbox.lines] : []),
     '',
     'In another terminal:',
     `  ${screen.style.link(command(`${startCommandOf(facts.config)}${flag}`))}`,

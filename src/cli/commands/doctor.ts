@@ -81,7 +81,7 @@ async function examine(
     ...checkProxies(context.env),
     finding,
   ];
-  const journal = config === undefined ? [] : [...(await checkModels(config)), await checkJournal(config)];
+  const journal = config ? [...(await checkModels(config)), await checkJournal(config)] : [];
   const { checkMcp } = await import('../doctor/mcp.js');
   const servers = config?.mcpServers === undefined ? [] : await checkMcp(config);
   const { checkChannels } = await import('../doctor/notify.js');
@@ -104,7 +104,7 @@ async function examineServer(
   context: Context,
 ): Promise<Finding[]> {
   const { queuesOf } = await import('../../tools/define-config.js');
-  const queues = config === undefined ? [TASK_QUEUE] : queuesOf(config);
+  const queues = config ? queuesOf(config) : [TASK_QUEUE];
   try {
     return await context.withClient(async (client) => {
       context.screen.note('looking at the server; a few seconds');

@@ -76,7 +76,7 @@ async function fork(target: string, options: ForkOptions, context: Context) {
       await watchTurn(client, { turn, waitMs }, context).finally(async () => {
         const comparison = compareFork(events, await client.timeline(turn));
         if (json) screen.jsonLine({ type: 'comparison', ...comparison });
-        else if (comparison !== undefined) screen.lines(['', ...compareLines(comparison, screen)]);
+        else if (comparison) screen.lines(['', ...compareLines(comparison, screen)]);
       });
     } else if (context.json) context.screen.json({ turn, runId, of });
     else context.screen.line(escapeText(turn));
@@ -150,7 +150,7 @@ export function compareLines(comparison: Comparison, screen: ScreenFormat): stri
 
 function stepLines({ step, left, right, same }: ComparedStep, screen: ScreenFormat): string[] {
   const { style } = screen;
-  if (same && left !== undefined)
+  if (same && left)
     return [
       style.quiet(`step ${step}, the same in both`),
       ...pathLines(right ?? left, style).flatMap(fit(screen)),
@@ -167,7 +167,7 @@ function endLines({ left, right, same }: Comparison['end'], screen: ScreenFormat
 /** Prints two texts side by side if there is room, otherwise one after the other. */
 function both(left: readonly ColumnLine[], right: readonly ColumnLine[], screen: ScreenFormat): string[] {
   const lines = besides(left, right, screen.width);
-  if (lines !== undefined) return lines;
+  if (lines) return lines;
   const { quiet } = screen.style;
   return [quiet('first:'), ...left.flatMap(fit(screen)), quiet('second:'), ...right.flatMap(fit(screen))];
 }

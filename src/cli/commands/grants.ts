@@ -102,7 +102,7 @@ function sentenceLines(grant: GrantSeen): string[] {
 }
 
 function proofText(signature: VoteSignature | undefined) {
-  return signature === undefined ? 'unsigned' : `signed (${signature.kind})`;
+  return signature ? `signed (${signature.kind})` : 'unsigned';
 }
 
 /**
@@ -118,7 +118,7 @@ async function confirmGrant(prefix: string, options: GrantOptions, context: Cont
     const at = { ...context, screen: json ? beside(screen) : screen };
     const signer = await signerOf(options, as, { client, context: at });
     const plan = planConfirmation(grant, signer?.approver ?? as);
-    requireAssured(plan, signer === undefined ? 'claimed' : 'signed_ssh');
+    requireAssured(plan, signer ? 'signed_ssh' : 'claimed');
     const look = `countersign grants ${grant.id.slice(0, 8)}`;
     const seen = checkSaw(plan.asked.seenDigest, { saw, what: grant.id, look, canAsk: canAsk(keyboard) });
     if (seen === 'other')
@@ -158,7 +158,7 @@ async function revoke(
 async function findGrant({ grants }: Countersign, prefix: string): Promise<GrantSeen> {
   const all = (await grants.list()).grants.filter(({ id }) => id.startsWith(prefix));
   const [found, other] = all;
-  if (found !== undefined && other === undefined) return found;
+  if (found && other === undefined) return found;
   const hint = 'countersign grants shows what there is';
   if (found === undefined) throw new CountersignError('not_found', noGrantText(prefix), hint);
   throw new CountersignError('usage', `${prefix} is the beginning of ${all.length} grants`, hint);

@@ -7,7 +7,7 @@ import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { readCount, readText, refuseOptions } from '../flags';
 import { loadConfig } from '../load-config';
-import { openGateway, type OpenedGateway, workerOption } from '../open-gateway';
+import { openGateway, workerOption } from '../open-gateway';
 import { programName } from '../own-modules';
 import { takeStopSignals } from '../stop-signals';
 import { takeStdout } from '../take-stdout';
@@ -40,7 +40,7 @@ export function addHook(program: Command, context: Context): void {
 async function answer(agent: HookedAgent, options: HookOptions, context: Context) {
   const stdout = takeStdout();
   const stop = takeStopSignals(() => undefined);
-  let opened: OpenedGateway | undefined;
+  let opened: Awaited<ReturnType<typeof openGateway>> | undefined;
   // What an agent does after an exit code that it does not know is to run the call.
   const block = () => process.exit(EXIT.usage);
   process.once('uncaughtException', block).once('unhandledRejection', block);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { addMineOption, type Mine, type MineOptions, readMine } from '../mine';
+import { addMineOption, type MineOptions, readMine } from '../mine';
 import { addInboxFilters, type InboxFilters, readInboxQuery, readCount, refuseOptions } from '../flags';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
@@ -64,7 +64,7 @@ const MOST_SHOWN = 100;
 /** The part of the inbox to watch, and how to print it. */
 interface InboxWatch {
   query: InboxQuery;
-  mine: Mine;
+  mine: Awaited<ReturnType<typeof readMine>>;
 }
 
 /** Watches the inbox until Ctrl-C. */

@@ -142,7 +142,7 @@ async function typedAnswer(
   for (;;) {
     const line = (await terminal.ask('Or paste here the address where the browser ended: ')).trim();
     const answer = URL.canParse(line) ? new URL(line).searchParams : undefined;
-    if (answer !== undefined && open.isFor(answer)) return answer;
+    if (answer && open.isFor(answer)) return answer;
     screen.note('That is not the address of this login.');
   }
 }

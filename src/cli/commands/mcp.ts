@@ -194,7 +194,7 @@ async function write(server: McpServer, { allowed, refused }: Choice, config: Co
   // The file is read again, because the person may have taken a long time.
   const lock = await readLock(path);
   const tools = allowed.flatMap(({ tool, definition }) =>
-    definition === undefined ? [] : [[tool, lockTool(definition)] as const],
+    definition ? [[tool, lockTool(definition)] as const] : [],
   );
   const digests = refused.flatMap(({ tool, digest }) =>
     digest === undefined ? [] : [[tool, digest] as const],
@@ -283,7 +283,7 @@ function inspectLines(report: ServerReport, screen: ScreenFormat): string[] {
       ['server', escapeText(server)],
       ['started as', escapeText(start)],
       ['state', STATES[state]],
-      ['why', why === undefined ? undefined : escapeText(why)],
+      ['why', why && escapeText(why)],
     ],
     screen,
   );
@@ -297,7 +297,7 @@ function toolLines(report: ToolReport, { style }: ScreenFormat): string[] {
     '',
     head,
     ...noteLines(report, style),
-    ...(definition === undefined ? [] : indented(definitionLines(definition))),
+    ...(definition ? indented(definitionLines(definition)) : []),
   ];
 }
 

@@ -216,7 +216,7 @@ async function carryOut(
 ): Promise<ReviewEnd | 'stays'> {
   const { approver, context, terminal } = review;
   // Nobody would check a signature on any other call.
-  const sign = call.request?.authority === undefined ? undefined : review.sign;
+  const sign = call.request?.authority && review.sign;
   const about = { client: patient(review), turn, agent, call, context, sign };
   try {
     const subject: Subject = { ...about, said: { approver } };
@@ -337,7 +337,7 @@ function choicesFor(
   hunks: readonly Hunk[],
   moves?: readonly ReviewAct[],
 ): readonly KeyChoice<ReviewAct>[] {
-  const ways = moves === undefined ? MOVES : MOVES.filter(({ means }) => moves.includes(means));
+  const ways = moves ? MOVES.filter(({ means }) => moves.includes(means)) : MOVES;
   if (kind === 'in_doubt') return [...DOUBT, ...ways];
   if (kind === 'question') return [...QUESTION, ...ways];
   return [...REQUEST, ...(hunks.length > 1 ? HUNKS : []), ...ways];

@@ -182,7 +182,7 @@ async function turnOf(session: Session, messageId: string) {
     const { turns } = await session.history();
     const turn = turns.find((one) => one.messageId === messageId || one.took.includes(messageId));
     if (turn?.answer !== undefined) return turn;
-    if (turn !== undefined && turn.status !== 'running')
+    if (turn && turn.status !== 'running')
       throw new CountersignError('failed', `turn ${turn.turn} is ${turn.status.replaceAll('_', ' ')}`);
   }
   throw new CountersignError('failed', `session ${session.id} ended before a turn took up the message`);

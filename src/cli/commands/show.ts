@@ -15,7 +15,7 @@ import type { Context } from '../context';
 import { sessionOf } from '../open-session';
 import { isFile, readTurnEvents } from '../turn-or-file';
 import { callLines, limitsText, pendingLines, storyOf } from '../print/turn';
-import { findCall, parseTarget, type Target } from '../target';
+import { findCall, parseTarget } from '../target';
 import { watchTurn } from '../watch-turn';
 
 interface ShowOptions {
@@ -37,11 +37,11 @@ export function addShow(program: Command, context: Context): void {
     );
 }
 
-function show(named: Target, { follow }: ShowOptions, context: Context) {
+function show(named: ReturnType<typeof parseTarget>, { follow }: ShowOptions, context: Context) {
   const { json } = context;
   return context.withClient(async (client) => {
     const session = named.call === undefined ? await sessionOf(client, named.turn) : undefined;
-    if (session !== undefined) return showSession(session, follow === true, context);
+    if (session) return showSession(session, follow === true, context);
     const turn = await client.find(named.turn);
     if (!json) await notePauses(client, context.screen);
     if (follow === true) return watchTurn(client, { turn }, context);
@@ -62,7 +62,7 @@ async function showRecord(named: string, { at, follow }: ShowOptions, context: C
   const point = at === undefined ? undefined : parsePoint(at);
   const events = await readTurnEvents(named, context);
   const place = printPlaceOf(context);
-  if (point !== undefined) {
+  if (point) {
     const moment = stateAt(events, point);
     return context.print(moment, () => momentLines(moment, place));
   }
@@ -116,7 +116,7 @@ function viewLines({
     lines.push(...messageLines({ text: prompt ?? '', ...withFiles(files) }), ...took.flatMap(wordsOf));
     lines.push(...quoted('  ', answer ?? error ?? ''));
   }
-  if (summary !== undefined) lines.push('', ...summaryLines(summary));
+  if (summary) lines.push('', ...summaryLines(summary));
   if (waiting.length > 0) lines.push('', 'waiting:', ...waiting.flatMap((message) => messageLines(message)));
   return lines;
 }

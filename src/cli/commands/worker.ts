@@ -10,7 +10,7 @@ import { TASK_QUEUE } from '../../contract/names';
 import { shellWord } from '../../contract/text/shell-word';
 import { escapeText } from '../../contract/text/escape';
 import { withWaitingNote } from '../progress';
-import { type StopSignals, takeStopSignals } from '../stop-signals';
+import { takeStopSignals } from '../stop-signals';
 import { LOG_LEVELS, type LogLevel } from '../../tools/call-log';
 import type { Agent } from '../../tools/define-agent';
 import type { Config } from '../../tools/define-config';
@@ -125,7 +125,11 @@ export function startCommandOf({ agents, taskQueue }: Config): string {
 }
 
 /** Waits until the worker is asked to end or fails, and drains it. */
-export async function drained(worker: RunningWorker, stop: StopSignals, { screen }: Context): Promise<void> {
+export async function drained(
+  worker: RunningWorker,
+  stop: ReturnType<typeof takeStopSignals>,
+  { screen }: Context,
+): Promise<void> {
   try {
     const why = await Promise.race([stop.asked, worker.done]);
     if (why !== undefined)

@@ -3,11 +3,9 @@ import { CountersignError } from '../../contract/errors';
 import {
   askAtTerminal,
   buildStage,
-  type DemoOptions,
   fixedAnswers,
   type Play,
   play,
-  type Played,
   readDemoOptions,
   type Stage,
 } from './play';
@@ -20,7 +18,7 @@ import { diffLines } from '../../history/preview-lines';
 import { eventLines } from '../print/event';
 
 /** `npm run demo`: one turn from nothing to a decided change, in this process. Loading this file runs the demo. */
-async function demo(options: DemoOptions, screen: Screen) {
+async function demo(options: ReturnType<typeof readDemoOptions>, screen: Screen) {
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
@@ -54,7 +52,7 @@ async function perform(stage: Stage, root: string, how: Pick<Play, 'answer' | 's
   judge(played, diffOfSnapshots(expected(before, played.text), after), screen);
 }
 
-function judge({ text }: Played, wrong: string, screen: Screen) {
+function judge({ text }: Awaited<ReturnType<typeof play>>, wrong: string, screen: Screen) {
   if (wrong !== '') {
     throw new CountersignError(
       'failed',

@@ -37,7 +37,7 @@ export interface Play {
  * The result of the turn: its id, and the text that a person accepted for the file. Undefined: the person denied the
  * change.
  */
-export interface Played {
+interface Played {
   turn: string;
   text: string | undefined;
 }
@@ -153,7 +153,7 @@ const ANSWERS = ['approve', 'deny', 'edit'] as const;
 type DemoAnswer = (typeof ANSWERS)[number];
 
 /** How the demo runs. Without `answer` a person is asked. */
-export interface DemoOptions {
+interface DemoOptions {
   answer?: DemoAnswer;
 }
 

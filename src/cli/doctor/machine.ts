@@ -75,9 +75,7 @@ export function checkProxies(env: NodeJS.ProcessEnv): Finding[] {
     const name = `proxy for ${scheme}`;
     try {
       const proxy = proxyFor(new URL(`${scheme}://example.com`), env);
-      return proxy === undefined
-        ? []
-        : [{ name, state: 'ok', detail: `${proxy.url.host}, by ${proxy.name}` }];
+      return proxy ? [{ name, state: 'ok', detail: `${proxy.url.host}, by ${proxy.name}` }] : [];
     } catch (error) {
       return [failed(name, error)];
     }

@@ -42,7 +42,7 @@ export async function checkChannels(
       chosen.map(([channel, settings]) =>
         checked(`channel ${channel}`, async () => {
           const receiver = await openChannel(settings, parts);
-          if (test !== undefined) return { state: 'ok', detail: await sendTest(receiver) };
+          if (test) return { state: 'ok', detail: await sendTest(receiver) };
           const found = await receiver.check?.(new AbortController().signal);
           const trial = `${receiver.name} is set up; a test tries it: countersign doctor --send ${channel}`;
           return { state: 'ok', detail: found ?? trial };

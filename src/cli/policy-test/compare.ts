@@ -81,7 +81,7 @@ export function createComparison({ agents, rules, approvers }: PolicyCandidate):
       const { decision: would, reason: why, ruling } = await askRules(owner, checked);
       found.calls += 1;
       const fitted = counted.get(ruling?.rule ?? '');
-      if (fitted !== undefined) fitted.fits += 1;
+      if (fitted) fitted.fits += 1;
       if (would === call.was) return void (found.same += 1);
       const { turn, callId, tool, was, outcome } = call;
       const summary = callSummary({ callId, tool, arguments: call.args });
@@ -105,7 +105,7 @@ function asChecked(
   { tool: name, args, request }: PastCall,
 ): CheckedCall | 'invalid' | undefined {
   const own = agent?.registry.get(name);
-  if (own !== undefined) {
+  if (own) {
     const fitted = fitArguments(own, args);
     return fitted.ok ? { ...fitted, requesters: [] } : 'invalid';
   }

@@ -43,8 +43,8 @@ function decidedOn({
   result,
   startedAt,
 }: CallView): PolicyAction | undefined {
-  if (tool === RAISE_BUDGET || given === true || question !== undefined) return undefined;
-  if (request !== undefined) return request.unowned === true ? undefined : 'ask';
+  if (tool === RAISE_BUDGET || given === true || question) return undefined;
+  if (request) return request.unowned === true ? undefined : 'ask';
   if (startedAt !== undefined || result?.success === true) return 'run';
   return result?.error?.code === 'refused' ? 'refuse' : undefined;
 }

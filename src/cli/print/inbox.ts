@@ -69,5 +69,5 @@ export function changeLine(
 /** What an item asks for, in a few words. */
 export function withoutId({ summary, callId, tool, by }: InboxItem): string {
   const what = summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : `${tool} ${summary}`;
-  return by === undefined ? what : `${what} [by ${describeModel(by)}]`;
+  return by ? `${what} [by ${describeModel(by)}]` : what;
 }

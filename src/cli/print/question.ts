@@ -32,9 +32,7 @@ export function questionLines(asked: QuestionOpened, place: WaitingPlace): strin
     ),
     ...saysLines(place),
     ...wrapAll([style.quiet(WORDS_COUNT)], screen.width),
-    ...(command === undefined
-      ? []
-      : answerLines(id, fields, (args) => `  ${style.link(command(args))}`, style.quiet)),
+    ...(command ? answerLines(id, fields, (args) => `  ${style.link(command(args))}`, style.quiet) : []),
   ];
 }
 

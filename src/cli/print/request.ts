@@ -120,7 +120,7 @@ export function storyFacts({ story }: WaitingPlace): TableFact[] {
 export function originFacts({ requester, metadata }: TurnOrigin = {}): TableFact[] {
   return [
     ['asked by', requester === undefined ? undefined : `${escapeText(requester)} (as claimed)`],
-    ['with', metadata === undefined ? undefined : `${escapeText(describeFacts(metadata))} (as claimed)`],
+    ['with', metadata && `${escapeText(describeFacts(metadata))} (as claimed)`],
   ];
 }
 
@@ -134,7 +134,7 @@ export function doubtLines(call: CallView, place: WaitingPlace): string[] {
   const facts: TableFact[] = [
     ['in doubt', { text: `${escapeText(id)}  ${escapeText(doubt.tool)}`, paint: warn }],
     ['why', escapeText(doubt.message)],
-    ['progress', doubt.progress === undefined ? undefined : escapeText(describeProgress(doubt.progress))],
+    ['progress', doubt.progress && escapeText(describeProgress(doubt.progress))],
     ...startFacts(call, place),
   ];
   return [
@@ -198,12 +198,12 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): TableFact[] 
   return [
     ['request', { text: `${escapeText(id)}  ${escapeText(request.tool)}`, paint: screen.style.warn }],
     ...storyFacts(place),
-    ['server', request.server === undefined ? undefined : escapeText(request.server)],
+    ['server', request.server && escapeText(request.server)],
     ['safety', `${request.safety}; ${describeEffect(request)}`],
-    ['policy', reason === undefined ? undefined : escapeProse(reason)],
-    ['notes', notes === undefined ? undefined : escapeText(notes.join('; '))],
-    ['decides', voting === undefined ? undefined : escapeText(voting)],
-    ['again', note === undefined ? undefined : escapeText(note)],
+    ['policy', reason && escapeProse(reason)],
+    ['notes', notes && escapeText(notes.join('; '))],
+    ['decides', voting && escapeText(voting)],
+    ['again', note && escapeText(note)],
     [
       'changed',
       edit && escapeText(`by ${edit.approver}${edit.reason === undefined ? '' : `: ${edit.reason}`}`),

@@ -88,7 +88,7 @@ function callLines(call: TimelineCall, screen: ScreenFormat): string[] {
   return [
     `${strong(escapeText(`${callId} ${tool}`))}  ${state}${quiet(numbersOf(events))}`,
     ...indented(recordLines(call, inner(screen))),
-    ...indented(ruling === undefined ? [] : [quiet(escapeText(`policy  ${describeRuling(ruling)}`))]),
+    ...indented(ruling ? [quiet(escapeText(`policy  ${describeRuling(ruling)}`))] : []),
     ...indented(events.flatMap((event) => eventLines(event, inner(screen)))),
   ];
 }
@@ -208,7 +208,7 @@ function turnFacts(view: TurnView, { screen, now }: PrintPlace): TableFact[] {
     ...originFacts(view.origin),
     ['part of', view.lineage && escapeText(describeLineage(view.lineage))],
     ['spent', limitsText(view)],
-    ['schedule', view.schedule === undefined ? undefined : escapeText(view.schedule)],
+    ['schedule', view.schedule && escapeText(view.schedule)],
     ['started', relative(view.startedAt, now)],
     [
       'ended',

@@ -39,9 +39,9 @@ export function storyOf({ agent, prompt, origin, steps, lineage }: TurnView, { s
 
 /** One call: the request or question that waits, or how the call ended. */
 export function callLines(call: CallView, place: WaitingPlace): string[] {
-  if (call.phase === 'request' && call.request !== undefined)
+  if (call.phase === 'request' && call.request)
     return requestLines(call.request, { ...place, calls: [call] });
-  if (call.phase === 'question' && call.question !== undefined) return questionLines(call.question, place);
+  if (call.phase === 'question' && call.question) return questionLines(call.question, place);
   const { screen } = place;
   const judged = [call.decisions, call.resolutions, call.answers].flatMap((said) =>
     judgedLines(said, screen),
@@ -56,7 +56,7 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
     ...recordLines(call, screen),
     ...saysLines(place),
     ...section('on record', judged, screen),
-    ...section('result', result === undefined ? [] : resultLines(result, note, mark), screen),
+    ...section('result', result ? resultLines(result, note, mark) : [], screen),
     ...section('the model also reads', note === undefined ? [] : escapeLines(note, mark), screen),
     ...(call.phase === 'in_doubt' ? ['', ...doubtLines(call, place)] : []),
   ];
@@ -65,7 +65,7 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
 /** The output of the tool. For a failure, its message, and the output that came before it. */
 function resultLines(result: ToolResult, note: string | undefined, mark: Paint): string[] {
   const output = outputOf(result, note);
-  const failure = result.error === undefined ? [] : escapeLines(result.error.message, mark);
+  const failure = result.error ? escapeLines(result.error.message, mark) : [];
   return [...failure, ...(output === '' && failure.length > 0 ? [] : escapeLines(output, mark))];
 }
 
@@ -90,7 +90,7 @@ function judgedLines(
 
 /** The spent budget and its limits. Undefined if the turn has no limit and no price. */
 export function limitsText({ budget, spent }: Pick<TurnView, 'budget' | 'spent'>): string | undefined {
-  const limits = budget === undefined ? '' : budgetText(budget);
+  const limits = budget ? budgetText(budget) : '';
   if (spent === undefined || (limits === '' && spent.money === undefined)) return undefined;
   return escapeText(`${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`);
 }
@@ -109,7 +109,7 @@ function callFacts(call: CallView, place: WaitingPlace): TableFact[] {
     ['state', labelCell(describePhase(call), place.screen.style)],
     ['policy', call.ruling && escapeText(describeRuling(call.ruling))],
     ['runs by', escapeText(grantText('', call.grant)) || undefined],
-    ['error', error === undefined ? undefined : { text: escapeText(error.code), paint: bad }],
+    ['error', error && { text: escapeText(error.code), paint: bad }],
     ['child turn', call.child === undefined ? undefined : { text: escapeText(call.child), paint: strong }],
     ['took', durationMs === undefined ? undefined : `${span(durationMs)}${tries}`],
   ];
@@ -122,16 +122,16 @@ function callFacts(call: CallView, place: WaitingPlace): TableFact[] {
 export function pendingLines({ failingTask, activities, idleQueues, lacks }: Pending, now: number): string[] {
   const others = lacks && escapeText(lacks.there.join(', '));
   return [
-    ...(lacks === undefined
-      ? []
-      : [
+    ...(lacks
+      ? [
           `no worker has the agent ${escapeText(lacks.agent)}: those of its queue have ${others}. An approved call would wait for one`,
-        ]),
+        ]
+      : []),
     ...idleQueues.map(
       (queue) =>
         `no worker takes work from the queue ${escapeText(queue)}: start one with \`countersign worker\``,
     ),
-    ...(failingTask === undefined ? [] : [escapeText(failingTaskText(failingTask))]),
+    ...(failingTask ? [escapeText(failingTaskText(failingTask))] : []),
     ...activities.map((activity) => {
       const { callId, name } = activity;
       const what = callId === undefined ? 'the model' : `${callId} ${name}`;

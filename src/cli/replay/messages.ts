@@ -1,6 +1,6 @@
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Observed } from '../../history/replay/explain';
-import type { PackedHistory } from './sdk';
+import type { packHistory } from './sdk';
 import type { Probe } from '../../history/replay/replayer';
 import { LONGEST_TIMER_MS } from '../../tools/wait-within';
 
@@ -16,7 +16,7 @@ export interface Setup {
 /** A run to replay. */
 export interface Ask {
   turn: string;
-  history: PackedHistory;
+  history: ReturnType<typeof packHistory>;
 }
 
 /**
@@ -89,7 +89,7 @@ export class RestCheck {
     const now = this.counter.read();
     this.times = now?.stretch === this.seen ? this.times + 1 : 0;
     this.seen = now?.stretch;
-    return now !== undefined && this.times >= LOOKS ? now.startedId : undefined;
+    return now && this.times >= LOOKS ? now.startedId : undefined;
   }
 }
 

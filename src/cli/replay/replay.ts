@@ -249,13 +249,13 @@ export async function* replayIsolated<T extends RunToReplay>(
   };
   try {
     let sent = await sendNext();
-    while (sent !== undefined) {
+    while (sent) {
       const { run } = sent;
       const [answer, next] = await Promise.all([sent.answer, sendNext()]);
       if ('broken' in answer) throw new Error(answer.broken);
       const { isLast = false, ...replayed } = answer;
       if (isLast) child.end();
-      if (isLast && next !== undefined) {
+      if (isLast && next) {
         child = new ReplayProcess(options);
         next.answer = child.replay(next.ask);
       }

@@ -12,7 +12,7 @@ import { hasRuntime, historyOfBytes } from '../../history/replay/sdk-internals';
 const { History: Events, HistoryEvent } = temporal.api.history.v1;
 
 /** A history for another process: the first event and the rest, as protobuf. */
-export interface PackedHistory {
+interface PackedHistory {
   first: Uint8Array;
   rest: Uint8Array;
 }

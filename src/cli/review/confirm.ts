@@ -19,7 +19,7 @@ export async function choose<T extends string>(
   for (;;) {
     const said = (await terminal.ask(`${question} [${[...keys, '?'].join(',')}]? `)).trim().toLowerCase();
     const chosen = choices.find((choice) => choice.keys.includes(said));
-    if (chosen !== undefined) return chosen.means;
+    if (chosen) return chosen.means;
     screen.lines(choices.map(({ keys: [first = ''], does }) => `${first.padEnd(2)} ${does}`));
   }
 }

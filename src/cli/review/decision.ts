@@ -35,7 +35,7 @@ export function idOf({ turn, call }: Pick<Subject, 'turn' | 'call'>): string {
 
 /** The request of a call that waits for a decision. */
 export function requestOf({ call }: Subject): RequestOpened {
-  if (call.phase === 'request' && call.request !== undefined) return call.request;
+  if (call.phase === 'request' && call.request) return call.request;
   const hint = 'countersign inbox lists what waits; countersign show says how it ended';
   throw new CountersignError('usage', `${call.callId} does not wait for a decision`, hint);
 }
@@ -90,7 +90,7 @@ async function signing(
   const { turn, agent, call, sign } = subject;
   const decisionId = randomUUID();
   const hunks = hunksToSign(call, decision, chosen);
-  if (sign !== undefined) {
+  if (sign) {
     const about = { turn, agent, call, decisionId, decision, ...words, hunks };
     return { decisionId, signature: await sign(about) };
   }
@@ -150,10 +150,9 @@ export function chooseApproval(call: CallView, choice: ApprovalChoice): Anonymou
   checkKind(call);
   const edited = editedArguments(call, choice);
   const { hunks } = choice;
-  if (edited !== undefined && hunks !== undefined)
-    throw usageError('--hunks goes with unchanged arguments only');
+  if (edited && hunks) throw usageError('--hunks goes with unchanged arguments only');
   const head = { callId: call.callId, ...seen(call) };
-  if (edited !== undefined) return { ...head, decision: 'modified', arguments: edited };
+  if (edited) return { ...head, decision: 'modified', arguments: edited };
   if (hunks === undefined) return { ...head, decision: 'approved' };
   return { ...head, decision: 'approved', hunks: checkHunks(call, hunks) };
 }
@@ -177,7 +176,7 @@ export function doubtKeys({
   runId,
   generation,
 }: CallView): Pick<Resolution, 'callKey' | 'runId' | 'generation'> {
-  return doubt === undefined ? {} : { callKey: doubt.callKey, generation, runId };
+  return doubt ? { callKey: doubt.callKey, generation, runId } : {};
 }
 
 /** Reads `1,3`. */

@@ -22,7 +22,7 @@ import type { Issue } from '../../contract/tool';
 import { escapeText } from '../../contract/text/escape';
 
 /** The person who looks at the new preview of changed arguments. */
-export interface Looking {
+interface Looking {
   /** Absent if nobody can be asked. */
   terminal: Terminal | undefined;
   /** Whether to approve the new preview without looking at it. */
@@ -137,10 +137,10 @@ export async function decideByEditor(subject: Subject, looking: Looking): Promis
     const edited = await editArguments(draft, subject);
     if (typeof edited === 'string') throw givenUp(WHY[edited]);
     const wanted = withDefaults(schema, edited.arguments);
-    draft = { body: edited.body, issues: schema === undefined ? [] : checkSchema(schema, wanted) };
+    draft = { body: edited.body, issues: schema ? checkSchema(schema, wanted) : [] };
     if (draft.issues.length > 0) continue;
     screen.lines(['what changed:', ...indented(changeLines(before, wanted, screen.style))]);
-    if (terminal !== undefined && (await wantsMore(wanted, subject, terminal))) continue;
+    if (terminal && (await wantsMore(wanted, subject, terminal))) continue;
     const answer = await decideChanged(subject, wanted, looking);
     if (answer.status !== 'refused' || answer.verdict.code !== 'validation') return answer;
     const { issues = [], message } = answer.verdict;

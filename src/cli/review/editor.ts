@@ -76,7 +76,7 @@ function howItEnded(ended: number | NodeJS.Signals) {
   if (ended === 127) return 'was not found';
   // A shell reports a signal that ended its command as 128 plus its number.
   const signal = Object.entries(constants.signals).find(([, number]) => number === ended - 128);
-  return signal === undefined ? `ended with ${ended}` : `was ended by ${signal[0]}`;
+  return signal ? `was ended by ${signal[0]}` : `ended with ${ended}`;
 }
 
 function failed(message: string, hint: string, cause?: unknown) {

@@ -85,7 +85,7 @@ export async function planned(
     forMs: time === undefined ? undefined : readTime(time, '--for'),
     times: times === undefined ? undefined : readCount(times, '--times'),
   });
-  requireAssured(plan, signer === undefined ? 'claimed' : 'signed_ssh');
+  requireAssured(plan, signer ? 'signed_ssh' : 'claimed');
   const { screen, keyboard } = context;
   screen.note(escapeText(plan.sentence));
   if (plan.held !== undefined) screen.note(escapeText(plan.held));

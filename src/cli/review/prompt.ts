@@ -205,7 +205,7 @@ export class Prompt implements Terminal {
   private take(line: string): void {
     this.isShown = false;
     const { question } = this;
-    if (question !== undefined) {
+    if (question) {
       // The pasted text was meant as a message.
       if (this.isPasting) return this.show();
       this.question = undefined;

@@ -91,7 +91,7 @@ export async function rememberPrinted(
 ): Promise<void> {
   if (!screen.isTerminal) return;
   const shown = [calls].flat().flatMap(({ phase, request }) => {
-    return phase === 'request' && request !== undefined ? [request] : [];
+    return phase === 'request' && request ? [request] : [];
   });
   try {
     await notePrinted(shown, env);

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { CountersignError } from '../../contract/errors';
-import { cacheClock } from './cache-clock';
+import { CACHE_CLOCK } from './cache-clock';
 
 const MAX_FAILURES = 10;
 const WINDOW_MS = 60_000;
@@ -10,16 +10,11 @@ const MAX_ADDRESSES = 10_000;
 /** Counts failed attempts to sign in, for each address they come from. */
 export class Attempts {
   /** The times of the last failures of each address. Each failure counts for one minute. */
-  private readonly failures;
-
-  /** @param now the clock, in milliseconds. */
-  constructor(private readonly now: () => number = Date.now) {
-    this.failures = new LRUCache<string, number[]>({
-      max: MAX_ADDRESSES,
-      ttl: WINDOW_MS,
-      ...cacheClock(now),
-    });
-  }
+  private readonly failures = new LRUCache<string, number[]>({
+    max: MAX_ADDRESSES,
+    ttl: WINDOW_MS,
+    ...CACHE_CLOCK,
+  });
 
   /** @throws CountersignError `too_many_attempts` after 10 failures within a minute. */
   check(from: string): void {
@@ -32,10 +27,10 @@ export class Attempts {
   }
 
   failed(from: string): void {
-    this.failures.set(from, [...this.recent(from), this.now()].slice(-MAX_FAILURES));
+    this.failures.set(from, [...this.recent(from), Date.now()].slice(-MAX_FAILURES));
   }
 
   private recent(from: string) {
-    return (this.failures.peek(from) ?? []).filter((at) => this.now() - at < WINDOW_MS);
+    return (this.failures.peek(from) ?? []).filter((at) => Date.now() - at < WINDOW_MS);
   }
 }

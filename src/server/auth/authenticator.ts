@@ -5,7 +5,7 @@ import { span } from '../../contract/text/times';
 import type { SignIn } from '../api';
 import type { Attempts } from './attempts';
 import type { Codes } from './codes';
-import type { Directory, Identity, People } from './people';
+import type { createDirectory, Identity, People } from './people';
 import type { IdentityProxy } from './proxy';
 import { type SignInSessions, type SignedIn } from './sessions';
 import { RIGHTS, type User, type Users } from './users';
@@ -21,7 +21,7 @@ export interface AuthenticatorParts {
    */
   local?: { codes: Codes; user: string; onStale(): void };
   /** Finds the person for whom an issuer vouches. Absent if people do not sign in at an issuer. */
-  directory?: Directory;
+  directory?: ReturnType<typeof createDirectory>;
   /** The approvers file, which says what people may do and see. Absent: everybody may do everything. */
   people?: () => Promise<Pick<People, 'permitOf'>>;
   /** A reverse proxy that signs people in. A proxy needs a directory. Absent if there is no proxy. */
@@ -32,8 +32,6 @@ export interface AuthenticatorParts {
   signInAt?: string;
   /** What helps somebody who is not signed in. @default what helps in a browser */
   hint?: string;
-  /** The clock, in milliseconds. @default Date.now */
-  now?(): number;
 }
 
 /** The parts of a request that prove who sends it. */
@@ -90,7 +88,7 @@ export class Authenticator {
    * @throws CountersignError `not_allowed`.
    */
   async signInAs(identity: Identity): Promise<{ who: SignedIn; secret: string }> {
-    const who = await this.personOf({ identity, at: this.now() });
+    const who = await this.personOf({ identity, at: Date.now() });
     if (who === undefined) throw new Error('a web inbox without people has no issuer');
     return { who, secret: this.parts.sessions.open(who) };
   }
@@ -105,17 +103,17 @@ export class Authenticator {
     if (bearer !== undefined) {
       // A valid token is accepted even if many attempts through the same proxy failed.
       const who = await this.byBearer(bearer);
-      if (who !== undefined) return who;
+      if (who) return who;
       attempts.check(from);
       attempts.failed(from);
     } else if (asserted !== undefined) {
       // If the proxy sends a token, nothing else counts: a wrong token is refused and not ignored.
       const who = await this.vouchedBy(proxy, asserted);
-      if (who !== undefined) return who;
+      if (who) return who;
     } else if (session !== undefined) {
       const who = sessions.use(session);
       const today = who && (await this.withCurrentRights(who));
-      if (today !== undefined) return today;
+      if (today) return today;
     }
     throw new CountersignError('signed_out', 'nobody is signed in', { hint, data: { signInAt } });
   }
@@ -140,11 +138,6 @@ export class Authenticator {
     this.parts.sessions.close(secret);
   }
 
-  private now() {
-    const { now = Date.now } = this.parts;
-    return now();
-  }
-
   private async byToken(token: string): Promise<SignedIn | undefined> {
     const user = await this.parts.users.withToken(token);
     return user && signedInAs(user);
@@ -158,7 +151,7 @@ export class Authenticator {
   /** @throws CountersignError as `IdentityProxy.identify` and `Directory.find`. */
   private async vouchedBy(by: Pick<IdentityProxy, 'identify'> | undefined, token: string) {
     const identity = await by?.identify(token);
-    return identity && this.personOf({ identity, at: this.now() });
+    return identity && this.personOf({ identity, at: Date.now() });
   }
 
   private byCode(code: string): SignedIn | undefined {
@@ -167,7 +160,7 @@ export class Authenticator {
     // Only a code that was valid once leads to a new link. A guess does not.
     if (spent === 'stale') local?.onStale();
     // A person who can read the terminal's link can also do everything from the command line.
-    return local !== undefined && spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
+    return local && spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
   }
 
   /** @throws CountersignError `not_allowed`. */
@@ -181,7 +174,7 @@ export class Authenticator {
    * ago.
    */
   private async stillThere(user: string, vouched: NonNullable<SignedIn['vouched']>) {
-    if (this.now() - vouched.at >= VOUCHED_MS) return undefined;
+    if (Date.now() - vouched.at >= VOUCHED_MS) return undefined;
     const found = await this.personOf(vouched).catch((error: unknown) => {
       if (error instanceof CountersignError && error.code === 'not_allowed') return undefined;
       throw error;
@@ -192,7 +185,7 @@ export class Authenticator {
   /** The user with their current rights. Undefined if the user was removed, which signs them out everywhere. */
   private async withCurrentRights(who: SignedIn): Promise<SignedIn | undefined> {
     const { user: name, vouched, tokenDigest } = who;
-    if (vouched !== undefined) return this.stillThere(name, vouched);
+    if (vouched) return this.stillThere(name, vouched);
     if (tokenDigest === undefined) return who;
     const known = await this.parts.users.list();
     const user = known.find((one) => one.name === name && one.tokenDigest === tokenDigest);

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { TIMES } from '../../contract/limits';
-import { cacheClock } from './cache-clock';
+import { CACHE_CLOCK } from './cache-clock';
 import { digestSecret, drawSecret } from './secrets';
 
 /** `stale`: the code was issued, and is used or too old. `unknown`: the code was never issued. */
@@ -12,17 +12,12 @@ const MAX_CODES = 20;
 /** One-time codes of the links that the terminal prints. */
 export class Codes {
   /** A code that is used or too old stays known, because its link was real. */
-  private readonly codes;
-
-  /** @param now the clock, in milliseconds. */
-  constructor(now: () => number = Date.now) {
-    this.codes = new LRUCache<string, { isSpent: boolean }>({
-      max: MAX_CODES,
-      ttl: TIMES.signIn,
-      allowStale: true,
-      ...cacheClock(now),
-    });
-  }
+  private readonly codes = new LRUCache<string, { isSpent: boolean }>({
+    max: MAX_CODES,
+    ttl: TIMES.signIn,
+    allowStale: true,
+    ...CACHE_CLOCK,
+  });
 
   /** Makes a code that is valid once, and for `TIMES.signIn`. */
   draw(): string {

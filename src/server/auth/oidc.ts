@@ -9,7 +9,7 @@ import { TIMES } from '../../contract/limits';
 import { span } from '../../contract/text/times';
 import { isPlainLocal } from '../../system/loopback';
 import { outgoingFetch, proxyFault } from '../../system/proxies';
-import { cacheClock } from './cache-clock';
+import { CACHE_CLOCK } from './cache-clock';
 import type { Identity } from './people';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
 
@@ -148,7 +148,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
  */
 function createUnderWay(now: () => number) {
   const key = randomBytes(32);
-  const ended = new LRUCache<string, true>({ max: MOST_ENDED, ttl: TIMES.signIn, ...cacheClock(now) });
+  const ended = new LRUCache<string, true>({ max: MOST_ENDED, ttl: TIMES.signIn, ...CACHE_CLOCK });
   const derive = (use: keyof Begun, secret: string) =>
     createHmac('sha256', key).update(`${use}:${secret}`).digest('base64url');
   const begunWith = (secret: string): Begun => ({
@@ -340,7 +340,7 @@ function refused(issuer: string, answered: string): CountersignError {
 /** What a proxy on the way did wrong, to be appended to a message. */
 export function whyNoProxy(error: unknown): string {
   const fault = proxyFault(error);
-  return fault === undefined ? '' : `: ${fault.message}`;
+  return fault ? `: ${fault.message}` : '';
 }
 
 function unreachable(issuer: string, cause?: unknown): CountersignError {

@@ -3,7 +3,7 @@ import { Authenticator, type AuthenticatorParts } from './authenticator';
 import { createIssuerTokens } from './issuer-tokens';
 import { createOidc, type Oidc, type OidcOptions } from './oidc';
 import { type Access, createDirectory, type People } from './people';
-import { createProxy, type ProxyOptions } from './proxy';
+import { createProxy } from './proxy';
 import { SignInSessions } from './sessions';
 
 /** How people of an approvers file sign in. */
@@ -14,7 +14,7 @@ export interface SignInOptions {
   access: Access;
   oidc?: OidcOptions;
   /** A reverse proxy that names the sender of each request in a header. */
-  proxy?: ProxyOptions;
+  proxy?: Parameters<typeof createProxy>[0];
 }
 
 /** Makes an authenticator with sessions of its own, and the way to its issuer. `signIn` undefined: people have tokens and links only. */

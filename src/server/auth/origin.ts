@@ -62,7 +62,7 @@ function isBlindWrite(c: Context, header: string | undefined) {
 }
 
 /** The host names under which the web inbox is known. */
-export interface Hosts {
+interface Hosts {
   /** Whether this value of a `Host` header is a name of this web inbox. */
   knows(host: string): boolean;
 }

@@ -41,7 +41,7 @@ export interface Access {
 }
 
 /** Finds the person of an identity, by today's file. */
-export interface Directory {
+interface Directory {
   /** @throws CountersignError `not_allowed`. */
   find(identity: Identity): Promise<{ user: string; rights: readonly Right[] }>;
 }
@@ -71,7 +71,7 @@ export function createDirectory({
 const LISTS: Readonly<Record<Right, keyof Access>> = { 'fork-live': 'mayFork', converse: 'mayConverse' };
 
 /** Whether a list of people and groups contains a person or one of their groups. */
-export function isListed(
+function isListed(
   list: readonly string[],
   { user, groups }: { user: string; groups: readonly string[] },
 ): boolean {

@@ -9,7 +9,7 @@ import type { Identity } from './people';
  * A reverse proxy that signs people in. It adds a header to each request, with a JWT that names the sender and that the
  * proxy signed.
  */
-export interface ProxyOptions {
+interface ProxyOptions {
   /** The name of the header, in lower case. */
   header: string;
   /** The issuer and the audience that the token has to name. */
@@ -37,8 +37,7 @@ const CLOCK_S = 30;
 const TIMEOUT_MS = 5_000;
 const MOST_CHARACTERS = 16_384;
 
-/** @param now The clock, in milliseconds. */
-export function createProxy(options: ProxyOptions, now: () => number = Date.now): IdentityProxy {
+export function createProxy(options: ProxyOptions): IdentityProxy {
   const { header, issuer, audience } = options;
   let loading: Promise<JWTVerifyGetKey> | undefined;
   return {
@@ -53,7 +52,6 @@ export function createProxy(options: ProxyOptions, now: () => number = Date.now)
           audience,
           algorithms: ALGORITHMS,
           clockTolerance: CLOCK_S,
-          currentDate: new Date(now()),
           requiredClaims: ['exp'],
         });
         return identityOf(payload, options);

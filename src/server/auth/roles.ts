@@ -24,7 +24,7 @@ export function requireRole(needs: ReadonlyMap<string, Needed>): MiddlewareHandl
     const at = routes.findLastIndex(({ method }) => method !== 'ALL');
     const route = routes[at];
     // A path without a route is not found. A route without an entry is refused.
-    const needed = route === undefined ? 'viewer' : needs.get(`${route.method} ${route.path}`);
+    const needed = route ? needs.get(`${route.method} ${route.path}`) : 'viewer';
     const { role } = c.get('permit');
     if (needed === 'own')
       await requireOwn(c.get('reader'), role, { user: c.get('who').user, ...paramsOf(c.req, at) });

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Right } from '../api';
-import { cacheClock } from './cache-clock';
+import { CACHE_CLOCK } from './cache-clock';
 import type { Identity } from './people';
 import { digestSecret, drawSecret } from './secrets';
 
@@ -29,18 +29,13 @@ const MOST_OF_A_USER = 50;
  */
 export class SignInSessions {
   /** By digest, so that the time of a lookup reveals nothing about the secret. */
-  private readonly sessions;
-
-  /** @param now the clock, in milliseconds. */
-  constructor(now: () => number = Date.now) {
-    this.sessions = new LRUCache<string, SignedIn>({
-      max: MAX_SESSIONS,
-      // An entry whose age equals the ttl is still in the cache.
-      ttl: IDLE_MS - 1,
-      updateAgeOnGet: true,
-      ...cacheClock(now),
-    });
-  }
+  private readonly sessions = new LRUCache<string, SignedIn>({
+    max: MAX_SESSIONS,
+    // An entry whose age equals the ttl is still in the cache.
+    ttl: IDLE_MS - 1,
+    updateAgeOnGet: true,
+    ...CACHE_CLOCK,
+  });
 
   /** Signs a user in and returns the secret. */
   open(who: SignedIn): string {

@@ -13,7 +13,7 @@ import { type Env, senderOf } from '../session';
 import { askedId, inboxLink, type ThreadCall, type Thread, whyNotHere } from './thread';
 
 /** What a person said of something that they were asked. */
-export interface PersonAnswer {
+interface PersonAnswer {
   /** That of the item which was answered. */
   id: string;
   said: unknown;
@@ -65,7 +65,7 @@ export async function sendAnswers(deps: AppDeps, c: Context<Env>, from: From): P
     const found = view?.calls.find((one) => one.callId === callId);
     const call = found && { ...found, turn, id: `${turn}/${callId}` };
     const open = call && waitingEvent(call);
-    if (call !== undefined && open !== undefined && id === askedId(call, open, senderOf(c).approver))
+    if (call && open && id === askedId(call, open, senderOf(c).approver))
       outcomes.push(await sendOne(deps, c, { id, call, open, said, from }));
     else outcomes.push({ id, status: 'not_open', message: whyNotOpen(call, open !== undefined) });
   }

@@ -2,7 +2,7 @@ import { isSeenBy, type Permit } from '../../authority/rules/permits';
 import type { ApiError } from '../api';
 import type { FormatError } from '../failure';
 import type { ServerEvent } from '../sse';
-import { type AnswerOutcome, isRecorded, type PersonAnswer } from './answers';
+import { type AnswerOutcome, isRecorded, type sendAnswers } from './answers';
 import {
   threadEnd,
   isIdle,
@@ -11,7 +11,6 @@ import {
   type PageReader,
   runningTurn,
   type Thread,
-  type ThreadEnd,
 } from './thread';
 import { waitOrChange, type SharedThread } from './threads';
 
@@ -28,7 +27,7 @@ export interface ThreadRequest {
   /** The same for a request that is sent again. */
   runId: string;
   words: readonly NewWords[];
-  answers: readonly PersonAnswer[];
+  answers: readonly Parameters<typeof sendAnswers>[2]['answers'][number][];
   writer(who: PageReader): Writer;
 }
 
@@ -41,7 +40,7 @@ interface Writer {
   said(outcome: AnswerOutcome): object;
   /** The end of a look at a turn that merely waits. */
   waits(items: readonly Item[]): object[];
-  ended(end: ThreadEnd): object[];
+  ended(end: NonNullable<ReturnType<typeof threadEnd>>): object[];
   failed(error: ApiError): object[];
 }
 
@@ -93,7 +92,7 @@ async function* lookAt(look: TurnLook, shared: SharedThread, signal: AbortSignal
     if (news.length > 0) newsAt = now;
     yield news;
     const end = threadEnd(thread);
-    if (end !== undefined) return yield writer.ended(end);
+    if (end) return yield writer.ended(end);
     const items = askedItems(seen, who);
     const age = now - begunAt;
     const isOver = newsAt !== undefined && age >= PUSHED_MS && isIdle(thread, runningTurn(thread));

@@ -120,7 +120,7 @@ async function sayWords(
   const session = c.get('reader').session(asked.thread, { agent, taskQueue, requester: sender });
   const state = session.state();
   const now = await (asked.words.length > 0 ? unlessGone(state) : state);
-  if (now !== undefined && now.agent !== agent) throw sessionNotFound(session.id);
+  if (now && now.agent !== agent) throw sessionNotFound(session.id);
   const known = now && (await open(session.id, sender).read(signal));
   const words = asked.words.filter((one) => known === undefined || !hasWords(known, one));
   const { role } = c.get('permit');

@@ -72,7 +72,7 @@ function withChild(thread: Thread, turn: string, call: CallView): ThreadCall[] {
 /** The outcome of a call in words. */
 export function outcomeText({ result }: CallView): string {
   const { error, content = '' } = result ?? {};
-  return error === undefined ? content : `${error.code}: ${error.message}`;
+  return error ? `${error.code}: ${error.message}` : content;
 }
 
 /** The turn of a conversation that runs now. */
@@ -87,14 +87,14 @@ function isBusy({ phase, doubt }: CallView) {
 /** Whether a turn merely waits: nothing of it goes on before a person has said something. */
 export function isIdle(thread: Thread, turn: string): boolean {
   const view = thread.turns.get(turn);
-  if (view === undefined || view.endedAt !== null || view.thinking !== undefined) return false;
+  if (view === undefined || view.endedAt !== null || view.thinking) return false;
   // What is open is closed soon.
   if (view.cancelRequested && view.inDoubt.length === 0) return false;
   return view.calls.every((call) => !isBusy(call) || isIdle(thread, call.child ?? ''));
 }
 
 /** The end of a turn, as its conversation has it. */
-export type ThreadEnd = Pick<SessionTurn, 'status' | 'answer' | 'error'>;
+type ThreadEnd = Pick<SessionTurn, 'status' | 'answer' | 'error'>;
 
 /** How the last turn ended, if none runs or is about to start. Undefined: the conversation goes on. */
 export function threadEnd(thread: Thread): ThreadEnd | undefined {

@@ -116,7 +116,7 @@ export class SharedThread {
     try {
       for (const until = performance.now() + EXPECTED_MS; !signal.aborted;) {
         const { change } = this;
-        if (this.end !== undefined) return this.now();
+        if (this.end) return this.now();
         // What came so far is not the whole.
         if (this.gone.aborted) return undefined;
         const thread = this.behind.size === 0 ? this.now() : undefined;

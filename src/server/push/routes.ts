@@ -44,7 +44,7 @@ export function pushRoutes({ push }: Pick<AppDeps, 'push'>): Hono<Env> {
 }
 
 function opened(push: Push | undefined): Push {
-  if (push !== undefined) return push;
+  if (push) return push;
   throw new CountersignError(
     'not_found',
     'this web inbox notifies no browser',

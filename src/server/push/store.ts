@@ -1,9 +1,9 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import { readPrivateFile, replaceFile, syncFolder, unlessMissing } from '../../system/files';
+import { makeFolder, readPrivateFile, replaceFile, syncFolder, unlessMissing } from '../../system/files';
 import { type Subscription, subscriptionId, subscriptionSchema } from './subscription';
 
 const keptSchema = subscriptionSchema.extend({
@@ -14,13 +14,13 @@ const keptSchema = subscriptionSchema.extend({
 });
 
 /** A subscription, and its user. */
-export type KeptSubscription = z.output<typeof keptSchema>;
+type KeptSubscription = z.output<typeof keptSchema>;
 
 /**
  * The subscriptions of all people, on disk. The web inbox adds subscriptions. The process that sends messages removes
  * the subscriptions that have ended.
  */
-export interface Subscriptions {
+interface Subscriptions {
   get(id: string): KeptSubscription | undefined;
   list(): Promise<KeptSubscription[]>;
   /**
@@ -59,7 +59,7 @@ export function openSubscriptions(folder: string): Subscriptions {
     const read = readPrivateFile(fileOf(id), { strict: true });
     // A file that other users could write is ignored.
     const kept = 'text' in read ? keptSchema.safeParse(parseJson(read.text)).data : undefined;
-    return kept !== undefined && subscriptionId(kept) === id ? kept : undefined;
+    return kept && subscriptionId(kept) === id ? kept : undefined;
   };
   const list = async () => {
     const names = (await unlessMissing(readdir(folder))) ?? [];
@@ -74,8 +74,10 @@ export function openSubscriptions(folder: string): Subscriptions {
   // Subscriptions are added one after the other, so that nobody gets past the limit.
   let adding: Promise<void> = Promise.resolve();
   const add = async (user: string, { endpoint, keys }: Subscription, at: number) => {
-    await makeFolder(folder);
     const id = subscriptionId({ endpoint });
+    await makeFolder(folder).catch((cause: unknown) => {
+      throw new CountersignError('file_failed', `no browser can be kept: ${errorMessage(cause)}`, { cause });
+    });
     await replaceFile(fileOf(id), `${JSON.stringify({ user, at, endpoint, keys })}\n`);
     const own = (await list()).filter((one) => one.user === user && subscriptionId(one) !== id);
     const newest = own.sort((a, b) => b.at - a.at);
@@ -91,12 +93,4 @@ export function openSubscriptions(folder: string): Subscriptions {
       return added;
     },
   };
-}
-
-async function makeFolder(folder: string) {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new CountersignError('file_failed', `no browser can be kept: ${errorMessage(cause)}`, { cause });
-  }
 }

@@ -119,7 +119,7 @@ export class NamedTurns {
   /** The turn to read now. */
   private nextDue(now: number): string | undefined {
     const [named, doubted] = [this.nextNamed(), this.nextDoubted()];
-    const dueNamed = named !== undefined && named.dueAt <= now ? named.turn : undefined;
+    const dueNamed = named && named.dueAt <= now ? named.turn : undefined;
     this.wasDoubted = doubted !== undefined && (dueNamed === undefined || !this.wasDoubted);
     return this.wasDoubted ? doubted?.turn : dueNamed;
   }

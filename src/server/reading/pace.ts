@@ -13,7 +13,7 @@ interface PastRead {
 }
 
 /** Milliseconds between two reads of visibility. */
-export interface PaceTimes {
+interface PaceTimes {
   /**
    * If workers may have requests that they do not report. Visibility lags a little, so a request is seen within a
    * second.
@@ -132,7 +132,7 @@ export class Pace {
 
   /** The time until the next read is due. */
   dueInMs(): number {
-    return this.past === undefined ? 0 : Math.max(0, this.past.at + this.restMs(this.past.read) - this.now());
+    return this.past ? Math.max(0, this.past.at + this.restMs(this.past.read) - this.now()) : 0;
   }
 
   /** The wait after a read. Its random part stays the same until the next read. */

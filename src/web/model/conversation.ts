@@ -8,7 +8,7 @@ import { KeptTurns } from '../../history/session/kept-turns';
 import type { SentFile, SessionView } from '../../server/api';
 
 /** One message. Fields that are not known are absent. */
-export type ShownMessage = Pick<HeldMessage, 'messageId' | 'text'> & Partial<HeldMessage>;
+type ShownMessage = Pick<HeldMessage, 'messageId' | 'text'> & Partial<HeldMessage>;
 
 /** A turn of a conversation, with the messages that it took up. */
 export interface Exchange {

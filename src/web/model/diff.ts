@@ -3,7 +3,7 @@ import type { Segment } from '../../contract/text/unsafe-text';
 import { wordParts } from './review';
 
 /** The kind of a line in a diff. `meta`: the line is in neither the old nor the new text. */
-export type LineKind = 'added' | 'removed' | 'same' | 'meta';
+type LineKind = 'added' | 'removed' | 'same' | 'meta';
 
 /**
  * A line of a diff with its number in the file before and after the change. A number is empty if the line is not in

@@ -57,7 +57,7 @@ export function setAt(draft: ArgumentsDraft, path: Path, value: Json | undefined
 }
 
 /** A draft as it was, and the path in it. */
-export type Earlier = readonly [draft: ArgumentsDraft, path: Path];
+type Earlier = readonly [draft: ArgumentsDraft, path: Path];
 
 /** The draft with an earlier value at a path, and with the texts in that value that were not valid yet. */
 export function putBack(draft: ArgumentsDraft, path: Path, [{ value, texts }, at]: Earlier): ArgumentsDraft {
@@ -123,7 +123,7 @@ function withText(draft: ArgumentsDraft, path: Path, typed: HalfTyped): Argument
 /** The issues of a draft, one for each field, so that their number is the number of fields to correct. */
 export function issuesOf({ value, texts }: ArgumentsDraft, schema: JsonSchema | undefined): Issue[] {
   const unread = Object.entries(texts).map(([path, { problem }]) => ({ path, message: problem }));
-  return oneForEach([...unread, ...(schema === undefined ? [] : schemaIssues(schema, value))]);
+  return oneForEach([...unread, ...(schema ? schemaIssues(schema, value) : [])]);
 }
 
 function schemaIssues(schema: JsonSchema, value: JsonObject): Issue[] {

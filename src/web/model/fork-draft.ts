@@ -3,7 +3,7 @@ import type { ForkBody } from '../../server/api';
 import { type ArgumentsDraft, issuesOf } from './draft';
 
 /** The change that a fork makes at a call. `same`: no change, so the fork repeats the path of the turn. */
-export type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
+type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
 
 /** A fork that a person puts together. */
 export interface ForkDraft {
@@ -26,9 +26,7 @@ export function draftFor(call: CallView): ForkDraft {
 
 /** The changes that a fork can make at a call. Only a call with a request has a decision to change. */
 export function waysFor({ request }: CallView): Way[] {
-  return request === undefined
-    ? ['arguments', 'reply', 'same']
-    : ['arguments', 'approved', 'denied', 'reply', 'same'];
+  return request ? ['arguments', 'approved', 'denied', 'reply', 'same'] : ['arguments', 'reply', 'same'];
 }
 
 /** Why a fork cannot be started yet, in words. */

@@ -36,12 +36,9 @@ export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {
 
 /** Why a decision of this user was refused, with the code and with the decision that counts. */
 export function refusalText({ code, message, standing }: Refused, user?: string): string {
-  if (user !== undefined && standing !== undefined && isSameName(standing.approver, user))
+  if (user !== undefined && standing && isSameName(standing.approver, user))
     return `You ${standing.decision} it at ${dateTime(standing.at)} already. (${code})`;
-  const by =
-    standing === undefined
-      ? ''
-      : ` ${standing.approver} ${standing.decision} it at ${dateTime(standing.at)}.`;
+  const by = standing ? ` ${standing.approver} ${standing.decision} it at ${dateTime(standing.at)}.` : '';
   const more = code === 'malformed' || code === 'not_allowed' ? ` ${message}.` : '';
   return `${REFUSAL_LABELS[code]}${by}${more} (${code})`;
 }

@@ -9,7 +9,7 @@ import { titleOf } from '../../contract/text/call-title';
 import { changedLeaves } from '../../contract/text/json-diff';
 
 /** A part of a compared text. */
-export interface Part {
+interface Part {
   kind: 'same' | 'removed' | 'added';
   text: string;
 }
@@ -79,8 +79,8 @@ export function hunkIds(request: RequestOpened): string[] {
 
 /** Ids of the hunks that a person approved: all hunks, unless the decision that counts names only some of them. */
 export function approvedHunks({ request, settledBy }: Pick<CallView, 'request' | 'settledBy'>): string[] {
-  const all = request === undefined ? [] : hunkIds(request);
-  return settledBy?.hunks === undefined ? all : all.filter((id) => settledBy.hunks?.includes(id));
+  const all = request ? hunkIds(request) : [];
+  return settledBy?.hunks ? all.filter((id) => settledBy.hunks?.includes(id)) : all;
 }
 
 /**
@@ -95,7 +95,7 @@ export function toDecision(
   const { callId, callKey, seenDigest } = request;
   const shown = { callId, callKey, seenDigest, reason: reason.trim() || undefined };
   if (kind === 'deny') return { ...shown, decision: 'denied', suggestion: suggestion.trim() || undefined };
-  if (edited !== undefined) return { ...shown, decision: 'modified', arguments: edited };
+  if (edited) return { ...shown, decision: 'modified', arguments: edited };
   const all = hunkIds(request);
   const some = all.filter((id) => hunks.includes(id));
   return {
@@ -122,10 +122,8 @@ export function decisionText(
   isVote = false,
 ): string {
   const { tool, arguments: args, preview } = request;
-  const part = hunks === undefined ? '' : `${hunks.length} of ${preview?.plan?.hunks.length ?? 0} hunks of `;
-  const what = titleOf(
-    edited === undefined ? { tool, arguments: args, preview } : { tool, arguments: edited },
-  );
+  const part = hunks ? `${hunks.length} of ${preview?.plan?.hunks.length ?? 0} hunks of ` : '';
+  const what = titleOf(edited ? { tool, arguments: edited } : { tool, arguments: args, preview });
   const word = DECIDED[decision];
   return isVote ? `Your vote, ${word.toLowerCase()}: ${part}${what}` : `${word} ${part}${what}`;
 }
@@ -135,7 +133,7 @@ const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
 
 /** Whether a call runs because of this answer. The person is then shown problems of the call. */
 export function letsRun(answer: Answer): boolean {
-  if (answer.status !== 'accepted' || answer.verdict.needs !== undefined) return false;
+  if (answer.status !== 'accepted' || answer.verdict.needs) return false;
   return LETS.includes(answer.verdict.decision);
 }
 

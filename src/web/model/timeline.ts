@@ -66,14 +66,14 @@ function apart(ticks: { at: number; iso: string }[]): { at: number; iso: string 
     if (tick.at > 1 - LAST_APART && kept.length > 0) break;
     if (tick.at - (kept.at(-1)?.at ?? -1) >= APART) kept.push(tick);
   }
-  return last === undefined ? kept : [...kept, last];
+  return last ? [...kept, last] : kept;
 }
 
 /** The kind of a stretch. */
 type StretchKind = 'think' | 'wait' | 'queue' | 'run' | 'doubt';
 
 /** A stretch of time in a row. `left` and `width` are fractions of the row. */
-export interface Stretch {
+interface Stretch {
   kind: StretchKind;
   left: number;
   width: number;
@@ -84,7 +84,7 @@ export interface Stretch {
 }
 
 /** An event at one moment. */
-export interface Moment {
+interface Moment {
   /**
    * `said`: what a person said approves and denies nothing. The person asked again, withdrew a vote, or knew how a call
    * in doubt ended.
@@ -163,7 +163,7 @@ function linesOf(events: readonly TurnEvent[]): Line[] {
   const lines = new Map<string, Line>();
   const line = (key: string, kind: Row['kind'], label: string) => {
     const known = lines.get(key);
-    if (known !== undefined) return known;
+    if (known) return known;
     const made: Line = { key, kind, step: key.replace('step-', ''), label, spans: [], marks: [] };
     lines.set(key, made);
     return made;
@@ -265,7 +265,7 @@ function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, lin
 /** Ends the open stretch and opens a new one, unless both are of the same kind. */
 function open(line: Line, kind: StretchKind, at: string) {
   const last = line.spans.at(-1);
-  if (last !== undefined && last.to === undefined && last.kind === kind) return;
+  if (last && last.to === undefined && last.kind === kind) return;
   close(line, at, kind === 'doubt');
   line.spans.push({ kind, from: at, failed: false });
 }

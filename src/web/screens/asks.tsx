@@ -6,12 +6,12 @@ import { type MessageDraft, messageName } from '../model/conversation';
 import { titleIn } from '../../contract/text/call-title';
 import { hrefOf, queryOf } from '../model/route';
 import { loadTyped } from '../kept-input';
-import { useAppContext, useNow } from '../ui/app';
+import { useAppContext } from '../ui/app';
 import type { Held } from '../ui/held';
 import { Text } from '../ui/text';
 import { CallPanel } from './call/call';
 import { AroundPanel, isFocusLost } from './call/head';
-import { Ago } from '../ui/widgets';
+import { Button, Ago } from '../ui/widgets';
 
 /** The most rows that are listed. The inbox also has the rows that are not listed here. */
 const MOST = 50;
@@ -37,13 +37,13 @@ export function Asks({ session, isAtEnd }: AsksProps) {
   if (open === undefined && others.length === 0) return null;
   return (
     <section class="asks" aria-label="Waits for a person">
-      {open !== undefined && (
+      {open && (
         <div class="asked">
           <p class="asked-head">
             <a href={hrefOf({ at: 'call', turn: open.turn, callId: open.callId })}>Open in the inbox</a>
-            <button class="button plain" type="button" onClick={close}>
+            <Button look="plain" onClick={close}>
               Fold up
-            </button>
+            </Button>
           </p>
           <AroundPanel.Provider value={{ opened }}>
             <CallPanel
@@ -74,7 +74,6 @@ const OPENS = { request: 'Decide', question: 'Answer', in_doubt: 'Resolve' } as 
 
 function Row({ item, show }: { item: InboxItem; show: () => void }) {
   const { held } = useAppContext();
-  const now = useNow();
   const isHeld = held.some(({ key }) => key === placeIn(item));
   return (
     <button class="ask-row" type="button" onClick={show}>
@@ -84,7 +83,7 @@ function Row({ item, show }: { item: InboxItem; show: () => void }) {
       </code>
       <span class="button">{OPENS[item.kind]}</span>
       <span class="row-foot">
-        <Text of={item.agent} /> asks for <Text of={item.tool} /> · <Ago at={item.since} now={now} />
+        <Text of={item.agent} /> asks for <Text of={item.tool} /> · <Ago at={item.since} />
         {isHeld && ' · decided by you, not sent yet'}
       </span>
     </button>
@@ -132,7 +131,7 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
   };
   const first = open === undefined && mayCome ? nextFree() : undefined;
   useEffect(() => {
-    if (first !== undefined && !isWriting()) set(first, 'came');
+    if (first && !isWriting()) set(first, 'came');
   }, [first && nameOf(first)]);
   useUndone((key) => {
     const item = rows.find((one) => placeIn(one) === key);
@@ -181,7 +180,7 @@ function useUndone(take: (key: string) => void) {
       ({ key, due }) => due !== undefined && held.every((one) => one.key !== key),
     );
     before.current = held;
-    if (undone !== undefined) take(undone.key);
+    if (undone) take(undone.key);
   }, [held]);
 }
 

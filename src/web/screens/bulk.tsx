@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Code, Text } from '../ui/text';
 import { keyOf } from '../model/inbox';
 import { readCall, type Reply, newDecisionId, sendDecision } from '../http';
-import { useAppContext, type AppContext, useKeys, useNow } from '../ui/app';
+import { useAppContext, type AppContext, useKeys } from '../ui/app';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { whyNoBatch, whyNotInBatch } from '../../history/batch';
 import type { CallDetails, InboxItem, Answer } from '../../server/api';
@@ -17,7 +17,7 @@ import {
   type AlikeField,
 } from '../model/alike';
 import { type Unseen, WatchSeen, SeenEnd, SeenText } from '../ui/seen';
-import { Chip, Deadline } from '../ui/widgets';
+import { Button, Chip, Deadline } from '../ui/widgets';
 import { counted } from '../../history/labels';
 import { DecisionFooter, focusReason } from './call/decide';
 import { errorText, refusalText } from '../model/labels';
@@ -49,19 +49,17 @@ export function SelectionBar({ rows, look }: BarProps): JSX.Element | null {
   const choose = (chosen: readonly InboxItem[]) => select((last) => ({ ...last, items: chosen }));
   return (
     <div class="selection" role="group" aria-label="Selection">
-      <strong role="status">{first === undefined ? 'Decided together' : `${items.length} selected`}</strong>
-      {first !== undefined && isFree && all.length > items.length && (
-        <button class="button" type="button" onClick={() => choose(all)}>
+      <strong role="status">{first ? `${items.length} selected` : 'Decided together'}</strong>
+      {first && isFree && all.length > items.length && (
+        <Button onClick={() => choose(all)}>
           All {all.length} of <Text of={first.tool} />
-        </button>
+        </Button>
       )}
-      <button class="button" type="button" onClick={look}>
-        {first === undefined && report !== undefined ? 'Report' : 'Look at them'}
-      </button>
-      {first !== undefined && isFree && (
-        <button class="button plain" type="button" onClick={() => choose([])}>
+      <Button onClick={look}>{first === undefined && report ? 'Report' : 'Look at them'}</Button>
+      {first && isFree && (
+        <Button look="plain" onClick={() => choose([])}>
           Clear
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -84,27 +82,27 @@ export function BulkPanel({ isFirst, back }: PanelProps) {
     <article class="call bulk" aria-label="Selected requests">
       <header class="call-head">
         <p class="crumbs">
-          <button class="button plain back" type="button" onClick={back}>
+          <Button look="plain back" onClick={back}>
             ← Inbox
-          </button>
-          {first !== undefined && (
+          </Button>
+          {first && (
             <span>
               <Text of={first.agent} />
             </span>
           )}
         </p>
         <Title class="call-title" tabIndex={-1} ref={title}>
-          {first === undefined ? (
-            'Decided together'
-          ) : (
+          {first ? (
             <>
               {items.length} of <Code of={first.tool} />
             </>
+          ) : (
+            'Decided together'
           )}
         </Title>
       </header>
-      {report !== undefined && <Report of={report} />}
-      {first !== undefined && <Selected key={`${first.tool}/${first.agent}`} items={items} />}
+      {report && <Report of={report} />}
+      {first && <Selected key={`${first.tool}/${first.agent}`} items={items} />}
     </article>
   );
 }
@@ -218,9 +216,7 @@ function LeftOut({ of }: { of: readonly { item: InboxItem; never: string }[] }) 
           </li>
         ))}
       </ul>
-      <button class="button" type="button" onClick={drop}>
-        Remove from the selection
-      </button>
+      <Button onClick={drop}>Remove from the selection</Button>
     </div>
   );
 }
@@ -241,9 +237,9 @@ function Report({ of }: { of: readonly Reported[] }) {
         <h2 id="report-title">
           <span role="status">{reportText(of)}</span>
         </h2>
-        <button class="button plain" type="button" onClick={() => select((last) => ({ items: last.items }))}>
+        <Button look="plain" onClick={() => select((last) => ({ items: last.items }))}>
           Close the report
-        </button>
+        </Button>
       </div>
       <div role="log" aria-label="Report">
         <ul class="said">
@@ -375,7 +371,7 @@ function outcomeOf(reply: Reply<Answer>, user: string): Pick<Reported, 'state' |
   if (answer.status === 'recorded')
     return { state: 'taken', text: 'recorded; it takes effect if a worker takes it up before the deadline' };
   const { decision, needs } = answer.verdict;
-  return { state: 'taken', text: needs === undefined ? decision : `${decision}; ${needsText(needs)}` };
+  return { state: 'taken', text: needs ? `${decision}; ${needsText(needs)}` : decision };
 }
 
 /** A request that is selected and was read. */
@@ -401,7 +397,6 @@ function CallLink({ item: { turn, callId } }: { item: InboxItem }) {
  * column.
  */
 function Differences({ chosen, differing }: { chosen: readonly Chosen[]; differing: readonly AlikeField[] }) {
-  const now = useNow();
   return (
     <div class="differences" role="region" aria-label="Differences" tabIndex={0}>
       <table>
@@ -418,7 +413,7 @@ function Differences({ chosen, differing }: { chosen: readonly Chosen[]; differi
         <tbody>
           {chosen.map((one, index) => (
             <tr key={keyOf(one.item)}>
-              <RowHead {...one} now={now} />
+              <RowHead {...one} />
               {differing.map((field) => (
                 <td key={`${field.isArgument}${field.name}`}>
                   <span class="cell-name" aria-hidden="true">
@@ -436,10 +431,10 @@ function Differences({ chosen, differing }: { chosen: readonly Chosen[]; differi
 }
 
 /** The call of a row, and the time that is left to decide it. */
-function RowHead({ item, request, alone, now }: Chosen & { now: number }) {
+function RowHead({ item, request, alone }: Chosen) {
   return (
     <th scope="row">
-      <SelectBox item={item} /> <CallLink item={item} /> <Deadline of={request.deadline} now={now} />
+      <SelectBox item={item} /> <CallLink item={item} /> <Deadline of={request.deadline} />
       <span class="quiet prompt">
         <Text of={item.prompt} kind="prose" />
       </span>

@@ -7,7 +7,7 @@ import { errorText } from '../model/labels';
 import { parametersOf } from '../model/route';
 import { useAppContext, useKept } from '../ui/app';
 import { Text, visibleText } from '../ui/text';
-import { Key, Select } from '../ui/widgets';
+import { Button, Key, Select } from '../ui/widgets';
 import { LIMITS } from '../../contract/limits';
 import { describeFile, sizeText } from '../../contract/text/bytes';
 
@@ -70,9 +70,9 @@ export function Composer(props: ComposerProps) {
         {props.isRunning && !isOver && <Way value={value.mode} choose={(mode) => change({ mode })} />}
         {takesFiles && <AttachButton of={files} isSending={isSending} />}
         {!isOver && (
-          <button class="button primary" type="submit" aria-disabled={isSending}>
+          <Button look="primary" type="submit" aria-disabled={isSending}>
             {isSending ? 'Sending …' : 'Send'} <Key of="Ctrl+Enter" />
-          </button>
+          </Button>
         )}
         <span class="problem" id="say-problem" role="alert">
           {problem !== undefined && <Text of={problem} />}
@@ -371,9 +371,9 @@ function Drop({ label, act }: { label: string; act: () => void }) {
     document.getElementById('attach')?.focus();
   };
   return (
-    <button class="button plain" type="button" aria-label={visibleText(label)} onClick={press}>
+    <Button look="plain" aria-label={visibleText(label)} onClick={press}>
       ✕
-    </button>
+    </Button>
   );
 }
 
@@ -398,15 +398,14 @@ function AttachButton({ of: { add }, isSending }: AttachProps) {
           currentTarget.value = '';
         }}
       />
-      <button
-        class="button"
+      <Button
         id="attach"
-        type="button"
+
         aria-disabled={isSending}
         onClick={() => input.current?.click()}
       >
         Attach files
-      </button>
+      </Button>
     </>
   );
 }

@@ -5,16 +5,15 @@ import {
   describeConversation,
   type Exchange,
   exchangesOf,
-  type ShownMessage,
   whatCompacts,
   type Compacted,
   keptTurns,
 } from '../model/conversation';
-import { errorText, type Connection } from '../model/labels';
+import { errorText } from '../model/labels';
 import { parametersOf, hrefOf } from '../model/route';
-import { useAppContext, useLate, useTabTitle, useNow } from '../ui/app';
+import { useAppContext, useLate, useTabTitle } from '../ui/app';
 import { Text, Code, Files } from '../ui/text';
-import { Unreadable, Ago, Chip } from '../ui/widgets';
+import { Button, Unreadable, Ago, Chip } from '../ui/widgets';
 import { addSpent, budgetText, spentText } from '../../contract/spending/budget';
 import { callTitle, counted, describePhase, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view-types';
@@ -25,7 +24,7 @@ import { Writing } from '../ui/writing';
 import type { TurnEvent } from '../../history/events';
 import { sessionViewOf } from '../../history/session/view';
 import { viewOf } from '../../history/view';
-import { type Following, listenToEnd, type LiveText, useEvents, withDelta } from '../live';
+import { type Follower, type LiveText, useEvents, withDelta } from '../live';
 
 interface ScreenProps {
   session: string;
@@ -50,22 +49,20 @@ export function ConversationScreen({ session, start = '' }: ScreenProps) {
   useCompacted(live);
   useTabTitle(view && `Conversation with ${view.agent}`);
   if (view === undefined && !isNew)
-    return problem === undefined ? (
-      <h1 class="empty">Reading the conversation …</h1>
-    ) : (
+    return problem ? (
       <Unreadable what="conversation" problem={problem} />
+    ) : (
+      <h1 class="empty">Reading the conversation …</h1>
     );
   return (
     <section class="conversation" aria-labelledby="conversation-title">
-      {problem !== undefined && !isNew && (
+      {problem && !isNew && (
         <p class="banner bad" role="alert">
           <Text of={errorText(problem)} />
         </p>
       )}
-      {view === undefined ? <NewHead start={start} /> : <Head {...{ view, live }} />}
-      {view !== undefined && (
-        <Spoken {...{ view, live }} asks={asks && <asks.Asks {...{ session, isAtEnd }} />} />
-      )}
+      {view ? <Head {...{ view, live }} /> : <NewHead start={start} />}
+      {view && <Spoken {...{ view, live }} asks={asks && <asks.Asks {...{ session, isAtEnd }} />} />}
       {isOver && <p class="quiet">This conversation takes no more messages.</p>}
       {!isOver && !mayWrite && (
         <p class="quiet">You may read this conversation. To write in it you need the right to.</p>
@@ -138,11 +135,10 @@ function Spoken({
   /** The items that wait for a person. */
   asks: JSX.Element | undefined;
 }) {
-  const now = useNow();
   const { summary, waiting } = view;
   return (
     <>
-      {summary !== undefined && summary.text !== '' && (
+      {summary && summary.text !== '' && (
         <details class="model">
           <summary>The model knows the first {counted(summary.turns, 'turn')} by this summary</summary>
           <blockquote>
@@ -152,20 +148,16 @@ function Spoken({
       )}
       <ol class="exchanges">
         {exchangesOf(view).map((exchange) => (
-          <OneTurn
-            key={exchange.turn.turn}
-            {...{ exchange, now }}
-            stopped={stopped?.get(exchange.turn.turn)}
-          />
+          <OneTurn key={exchange.turn.turn} exchange={exchange} stopped={stopped?.get(exchange.turn.turn)} />
         ))}
       </ol>
-      {running !== undefined && <RunningTurn view={running} />}
-      {running !== undefined && <Writing view={running} text={text} pending={undefined} />}
+      {running && <RunningTurn view={running} />}
+      {running && <Writing view={running} text={text} pending={undefined} />}
       {asks}
       {waiting.length > 0 && (
         <section aria-label="Messages that wait">
           {waiting.map((said) => (
-            <Message key={said.messageId} {...{ said, now }} note="waits" />
+            <Message key={said.messageId} said={said} note="waits" />
           ))}
         </section>
       )}
@@ -175,17 +167,16 @@ function Spoken({
 
 interface TurnProps {
   exchange: Exchange;
-  now: number;
   /** What the model had written when the turn was stopped. */
   stopped: string | undefined;
 }
 
-function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps) {
+function OneTurn({ exchange: { turn, said }, stopped }: TurnProps) {
   const { answer, error, status } = turn;
   return (
     <li>
       {said.map((one) => (
-        <Message key={one.messageId} said={one} now={now} />
+        <Message key={one.messageId} said={one} />
       ))}
       <a class="turn-row" href={hrefOf({ at: 'turn', turn: turn.turn })}>
         <Code of={turn.turn.split('.').at(-1) ?? turn.turn} />{' '}
@@ -212,17 +203,16 @@ function OneTurn({ exchange: { turn, said }, now, stopped }: TurnProps) {
 }
 
 interface MessageProps {
-  said: ShownMessage;
-  now: number;
+  said: Exchange['said'][number];
   note?: string;
 }
 
-function Message({ said: { text, files, sender, at, mode }, now, note }: MessageProps) {
+function Message({ said: { text, files, sender, at, mode }, note }: MessageProps) {
   const facts = [mode === undefined || mode === 'queue' ? '' : mode, note ?? ''].filter(Boolean);
   return (
     <div class="said person">
       <p class="quiet">
-        {sender !== undefined && <Text of={sender} />} {at !== undefined && <Ago at={at} now={now} />}{' '}
+        {sender !== undefined && <Text of={sender} />} {at !== undefined && <Ago at={at} />}{' '}
         {facts.join(', ')}
       </p>
       <Markdown of={text} />
@@ -263,10 +253,10 @@ interface HeadProps {
 /** The agent of the conversation, its state, and what it has spent. */
 function Head({ view, live: { running, kept = 0 } }: HeadProps) {
   const { session, agent, state, turns, spent, budget } = view;
-  const limits = budget === undefined ? '' : budgetText(budget);
+  const limits = budget ? budgetText(budget) : '';
   const isRunning = turns.at(-1)?.status === 'running';
   // A turn adds to what its conversation has spent when it ends.
-  const all = running?.spent === undefined ? spent : addSpent(spent, running.spent);
+  const all = running?.spent ? addSpent(spent, running.spent) : spent;
   return (
     <header class="turn-head">
       <p class="crumbs">
@@ -304,9 +294,9 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps) {
     else fail(reply);
   };
   const button: ControlButton = (label, body, text, tone = '') => (
-    <button class={`button ${tone}`} type="button" onClick={() => void act(body, text)}>
+    <Button look={tone} onClick={() => void act(body, text)}>
       {label}
-    </button>
+    </Button>
   );
   const isOpen = view.state === 'open' || view.state === 'paused';
   const mayStart = session.rights.includes('converse');
@@ -325,9 +315,9 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps) {
       {view.state === 'open' && button('Pause', { action: 'pause' }, 'No further turn starts.')}
       {view.state === 'paused' && mayStart && button('Resume', { action: 'resume' }, 'It goes on.')}
       {isOpen && mayStart && (
-        <button class="button" type="button" title={compacts} onClick={compact}>
+        <Button title={compacts} onClick={compact}>
           Compact
-        </button>
+        </Button>
       )}
       {isOpen && <Closing isRunning={isRunning} button={button} />}
     </p>
@@ -351,9 +341,9 @@ function Closing({ isRunning, button }: { isRunning: boolean; button: ControlBut
             button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
         </>
       )}
-      <button class="button plain" type="button" onClick={() => setAsked(!isAsked)}>
+      <Button look="plain" onClick={() => setAsked(!isAsked)}>
         {isAsked ? 'Keep it' : 'Close'}
-      </button>
+      </Button>
     </span>
   );
 }
@@ -372,7 +362,6 @@ interface LiveConversation {
   kept?: number;
   /** The result of the last attempt to summarize, if it ended while the person looked. */
   compacted?: Compacted;
-  connection?: Connection;
   /** Why the conversation cannot be read. */
   problem?: ApiError;
 }
@@ -395,46 +384,34 @@ interface Received {
 }
 
 function writtenIn({ turn, text }: Received) {
-  const said = turn === undefined ? [] : viewOf(turn.events).steps.map((step) => step.text);
+  const said = turn ? viewOf(turn.events).steps.map((step) => step.text) : [];
   return [...said, text?.text ?? '']
     .map((part) => part.trim())
     .filter(Boolean)
     .join('\n\n');
 }
 
-/** Follows a conversation and sets its state, until the returned function is called. */
-function follow(url: string, { setState, signedOut }: Following<LiveConversation>): () => void {
+/** Follows a conversation, and sets its state. */
+function follow(setState: (change: (last: LiveConversation) => LiveConversation) => void): Follower {
   let got: Received = { events: [], isWhole: false };
   const stopped = new Map<string, string>();
-  let frame = 0;
-  const draw = () => {
-    frame = 0;
-    const { events, turn, text, compacted, isWhole } = got;
-    if (!isWhole) return;
-    const running = turn && viewOf(turn.events);
-    const view = sessionViewOf(events);
-    setState((last) => ({ ...last, view, running, text, stopped, kept: keptTurns(events), compacted }));
-  };
-  // A long conversation sends hundreds of events in a burst, and one render is enough for all of them.
-  const drawSoon = () => {
-    frame ||= requestAnimationFrame(draw);
-  };
-  const take = (change: (data: string) => void) => (data: string) => {
-    change(data);
-    drawSoon();
-  };
-  const on = {
-    start: () => void (got = { events: [], isWhole: false }),
-    session: take((data) => takeEvent(got, JSON.parse(data), stopped)),
-    turn: take((data) => takeTurnEvent(got, JSON.parse(data))),
-    text: take((data) => (got.text = withDelta(got.text, JSON.parse(data).delta))),
-    live: take(() => (got.isWhole = true)),
-    end: take(() => (got.isWhole = true)),
-  };
-  const stop = listenToEnd(url, on, (part) => setState((last) => ({ ...last, ...part })), signedOut);
-  return () => {
-    cancelAnimationFrame(frame);
-    stop();
+  const whole = () => void (got.isWhole = true);
+  return {
+    on: {
+      start: () => void (got = { events: [], isWhole: false }),
+      session: (data) => takeEvent(got, JSON.parse(data), stopped),
+      turn: (data) => takeTurnEvent(got, JSON.parse(data)),
+      text: (data) => void (got.text = withDelta(got.text, JSON.parse(data).delta)),
+      live: whole,
+      end: whole,
+    },
+    draw: () => {
+      const { events, turn, text, compacted, isWhole } = got;
+      if (!isWhole) return;
+      const running = turn && viewOf(turn.events);
+      const view = sessionViewOf(events);
+      setState((last) => ({ ...last, view, running, text, stopped, kept: keptTurns(events), compacted }));
+    },
   };
 }
 

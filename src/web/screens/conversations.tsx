@@ -4,10 +4,10 @@ import type { ConversationRow, ConversationsPage, TurnsPage } from '../../server
 import { newDecisionId, send } from '../http';
 import { describeConversation } from '../model/conversation';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
-import { goTo, showInList, useAppContext, useNow, usePolled } from '../ui/app';
+import { goTo, showInList, useAppContext, usePolled } from '../ui/app';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Text } from '../ui/text';
-import { Ago, Chip, Select } from '../ui/widgets';
+import { Button, Ago, Chip, Select } from '../ui/widgets';
 
 /** The part of the list that is shown. Empty: all agents, and the newest page. */
 interface Part {
@@ -32,14 +32,13 @@ export function ConversationsScreen({ query = '' }: { query: string | undefined 
     return isOld;
   });
   const agents = useAgents(page?.conversations, agent);
-  const now = useNow();
   const { session } = useAppContext();
   return (
     <ListScreen
       name="conversations"
       title="Conversations"
       rows={page?.conversations}
-      draw={(row) => <Row key={row.session} row={row} now={now} />}
+      draw={(row) => <Row key={row.session} row={row} />}
       none={whyEmpty(page?.older, { agent, older })}
       after={
         typeof page?.older === 'string' && (
@@ -132,9 +131,9 @@ function Begin({ agents }: { agents: readonly string[] }) {
           </label>
         </>
       )}
-      <button class="button primary" type="submit">
+      <Button look="primary" type="submit">
         New conversation
-      </button>
+      </Button>
     </form>
   );
 }
@@ -150,7 +149,7 @@ function useKnownAgents(listed: readonly string[]): string[] {
   return [...new Set([...listed, ...ofTurns])].sort();
 }
 
-function Row({ row, now }: { row: ConversationRow; now: number }) {
+function Row({ row }: { row: ConversationRow }) {
   const { session, agent, state, text, turns, waiting, asks, startedAt } = row;
   return (
     <ListRow
@@ -164,8 +163,8 @@ function Row({ row, now }: { row: ConversationRow; now: number }) {
       }
     >
       <Text of={agent} /> · {counted(turns, 'turn')}
-      {waiting > 0 && ` · ${counted(waiting, 'message')} waiting`} · started <Ago at={startedAt} now={now} />{' '}
-      · <Code of={session} />
+      {waiting > 0 && ` · ${counted(waiting, 'message')} waiting`} · started <Ago at={startedAt} /> ·{' '}
+      <Code of={session} />
     </ListRow>
   );
 }

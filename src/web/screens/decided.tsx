@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import { dateTime, relative } from '../../contract/text/times';
+import { dateTime } from '../../contract/text/times';
 import { describePhase, howKnown, hunksText, wordsBy } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
 import { decidedFits, type DecidedFilter, FACETS, peopleIn } from '../model/decided';
 import { REFUSAL_LABELS } from '../model/labels';
-import { useAppContext, useNow, usePolled } from '../ui/app';
+import { useAppContext, usePolled } from '../ui/app';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
-import { Chip, SearchField, Select } from '../ui/widgets';
+import { Button, Chip, SearchField, Select, When } from '../ui/widgets';
 
 /** The decisions of the signed-in user, and how the calls ended. */
 export function DecidedScreen() {
@@ -50,15 +50,15 @@ export function DecidedScreen() {
           }}
         />
         {FACETS.map(([facet, label]) => (
-          <button
+          <Button
             key={facet}
-            class="button toggle"
-            type="button"
+            look="toggle"
+
             aria-pressed={filter.facet === facet}
             onClick={() => setFilter({ ...filter, facet })}
           >
             {label}
-          </button>
+          </Button>
         ))}
       </div>
       <p>
@@ -79,7 +79,6 @@ export function DecidedScreen() {
 
 function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }) {
   const { turn, callId, summary, what, at, reason, suggestion, hunks, message, approver } = one;
-  const now = useNow();
   return (
     <ListRow
       to={{ at: 'call', turn, callId }}
@@ -87,7 +86,7 @@ function DecidedRow({ isNamed, ...one }: DecidedCall & { isNamed: boolean }) {
       chips={<Chip of={describePhase(one)} />}
     >
       {isNamed ? <Text of={wordsBy(what, approver)} /> : what === 'granted' ? 'ran by your grant' : what}
-      {hunksText(hunks)} · {dateTime(at)}, {relative(at, now)}
+      {hunksText(hunks)} · <When at={at} />
       {howKnown(one) !== 'signed in' && ` · ${howKnown(one)}`} · <Code of={`${turn}/${callId}`} />
       {message !== undefined && ' · '}
       {message !== undefined && <Text of={message} />}
@@ -114,7 +113,6 @@ export function RefusedScreen() {
 }
 
 function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefusal) {
-  const now = useNow();
   return (
     <ListRow
       to={{ at: 'call', turn, callId }}
@@ -125,11 +123,9 @@ function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefu
       }
       chips={<Chip of={[code.replaceAll('_', ' '), 'bad']} />}
     >
-      a {what} · {dateTime(at)}, {relative(at, now)} · <Code of={`${turn}/${callId}`} />
-      {standing !== undefined && ' · '}
-      {standing !== undefined && (
-        <Text of={`${standing.decision} by ${standing.approver}, ${dateTime(standing.at)}`} />
-      )}
+      a {what} · <When at={at} /> · <Code of={`${turn}/${callId}`} />
+      {standing && ' · '}
+      {standing && <Text of={`${standing.decision} by ${standing.approver}, ${dateTime(standing.at)}`} />}
     </ListRow>
   );
 }

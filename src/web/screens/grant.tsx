@@ -7,7 +7,7 @@ import { errorText } from '../model/labels';
 import { toDecision } from '../model/review';
 import { useAppContext } from '../ui/app';
 import { Code, Text } from '../ui/text';
-import { FormDialog, Select } from '../ui/widgets';
+import { FormDialog, Select, Opener } from '../ui/widgets';
 import type { Review } from './call/decide';
 import { type DecidingProps, type Signed, useSend } from './call/send';
 
@@ -27,13 +27,9 @@ interface GrantProps extends DecidingProps {
 
 /** A form that approves a call and also allows similar calls in advance. */
 export function GrantOffer(props: GrantProps) {
-  const [isOpen, setOpen] = useState(false);
   return (
     <p class="grant-offer">
-      <button class="button" type="button" onClick={() => setOpen(true)}>
-        Approve and allow more …
-      </button>
-      {isOpen && <GrantDialog {...props} close={() => setOpen(false)} />}
+      <Opener label="Approve and allow more …" dialog={(close) => <GrantDialog {...props} close={close} />} />
     </p>
   );
 }
@@ -62,7 +58,7 @@ function GrantDialog({ close, ...props }: GrantProps & { close: () => void }) {
       isAllowed={canGive}
       act={() => {
         close();
-        if (preview !== undefined) give(preview.terms);
+        if (preview) give(preview.terms);
       }}
       close={close}
     >
@@ -119,7 +115,7 @@ function Says({ preview, problem, why }: SaysProps) {
     <div class="grant-says" role="status">
       {problem !== undefined && <p class="problem">{problem}</p>}
       {problem === undefined && preview === undefined && <p>Looking at past calls …</p>}
-      {preview !== undefined && (
+      {preview && (
         <>
           <p>
             <strong>
@@ -207,9 +203,9 @@ function useGive(props: GrantProps) {
     });
     if (!reply.ok) return reply;
     const { grant, grantProblem: problem } = reply.data;
-    if (grant?.authority !== undefined)
+    if (grant?.authority)
       notify({ text: 'The grant allows nothing until others confirm it: see Grants.', tone: 'good' });
-    else if (grant !== undefined) void offerFits(grant.id);
+    else if (grant) void offerFits(grant.id);
     if (problem === undefined) return reply;
     notify({ text: `Nothing more is allowed: ${errorText(problem)}`, tone: 'bad', stays: true });
     return { ok: true, data: { ...reply.data, done: `Approved this call of ${request.tool} alone` } };

@@ -18,13 +18,12 @@ interface ListProps {
   query: string;
   /** The index of the current row. -1 if there is none. */
   current: number;
-  now: number;
   /** Called with the first row in view, so that the rows around it can be read. */
   look: (first: number) => void;
 }
 
 /** The rows that match. Only visible rows are drawn. */
-export function InboxList({ rows: { page, offset }, query, current, now, look }: ListProps) {
+export function InboxList({ rows: { page, offset }, query, current, look }: ListProps) {
   const ref = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ scrollTop: 0, height: 800 });
   const count = page?.matching ?? 0;
@@ -51,10 +50,10 @@ export function InboxList({ rows: { page, offset }, query, current, now, look }:
           const index = from + at;
           const item = page?.rows[index - offset];
           const spot = { place: index + 1, count };
-          return item === undefined ? (
-            <li key={index} class="row" {...placed(spot)} />
+          return item ? (
+            <Row key={keyOf(item)} {...{ item, query, isCurrent: index === current, ...spot }} />
           ) : (
-            <Row key={keyOf(item)} {...{ item, query, now, isCurrent: index === current, ...spot }} />
+            <li key={index} class="row" {...placed(spot)} />
           );
         })}
       </ul>
@@ -74,11 +73,10 @@ function placed({ place, count }: PlaceProps) {
 interface RowProps extends PlaceProps {
   item: InboxItem;
   query: string;
-  now: number;
   isCurrent: boolean;
 }
 
-function Row({ item, query, now, isCurrent, ...place }: RowProps) {
+function Row({ item, query, isCurrent, ...place }: RowProps) {
   const { turn, callId } = item;
   const isDoubt = item.kind === 'in_doubt';
   const votes = votesText(item);
@@ -93,13 +91,13 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps) {
           {votes !== '' && <span class="chip quiet">{votes}</span>}
           {isDoubt && <span class="chip ask">in doubt</span>}
           {item.kind === 'question' && <span class="chip ask">question</span>}
-          {!isDoubt && <Deadline of={item.deadline} now={now} />}
+          {!isDoubt && <Deadline of={item.deadline} />}
         </span>
         <span class="row-foot">
           <code>
             <Text of={item.tool} />
           </code>{' '}
-          · <Text of={item.agent} /> · <Ago at={item.since} now={now} />{' '}
+          · <Text of={item.agent} /> · <Ago at={item.since} />{' '}
           {item.lineage?.[0] !== undefined && (
             <>
               · for <Text of={item.lineage[0].agent} />

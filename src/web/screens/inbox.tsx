@@ -17,8 +17,8 @@ import {
   offsetFor,
 } from '../model/inbox';
 import { Text } from '../ui/text';
-import { goTo, showInList, useAppContext, useKeys, useLate, useNow } from '../ui/app';
-import { SearchField, Select } from '../ui/widgets';
+import { goTo, showInList, useAppContext, useKeys, useLate } from '../ui/app';
+import { Button, SearchField, Select } from '../ui/widgets';
 import { CallPanel } from './call/call';
 import { InboxList } from './inbox-list';
 
@@ -58,34 +58,34 @@ function Filters({ filter, setFilter, page }: FiltersProps) {
         value={filter.text}
         change={(text) => setFilter({ ...filter, text })}
       />
-      <button
-        class="button toggle"
-        type="button"
+      <Button
+        look="toggle"
+
         aria-pressed={filter.mine !== ''}
         onClick={() => setFilter({ ...filter, mine: filter.mine === '' ? '1' : '' })}
       >
         Mine
-      </button>
-      <button
-        class={`button toggle${doubts > 0 ? ' ask' : ''}`}
-        type="button"
+      </Button>
+      <Button
+        look={`toggle${doubts > 0 ? ' ask' : ''}`}
+
         aria-pressed={filter.doubt !== ''}
         onClick={() => setFilter({ ...filter, doubt: filter.doubt === '' ? '1' : '' })}
       >
         In doubt <span class="count">{grouped(doubts)}</span>
-      </button>
+      </Button>
       <Select {...choice('tool', 'Tool')} options={named('tools', page?.tools, filter.tool)} />
       <Select {...choice('agent', 'Agent')} options={named('agents', page?.agents, filter.agent)} />
       <Select {...choice('olderThan', 'Age')} options={AGES} />
       <Select {...choice('sort', 'Order')} options={ORDERS} />
       {isFiltering(filter) && (
-        <button
-          class="button plain"
-          type="button"
+        <Button
+          look="plain"
+
           onClick={() => setFilter({ ...NO_FILTER, sort: filter.sort })}
         >
           Clear
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -131,12 +131,11 @@ export function InboxScreen({ query: address = '', open }: ScreenProps) {
   const filter = useMemo(() => filterOf(address), [address]);
   const query = filterQuery(filter);
   const [first, look] = useState(0);
-  const now = useNow();
   const rows = useInboxRows({ query, offset: offsetFor(first), limit: LIMITS.inboxRows }, inbox, fail);
   const { current, decided } = useCursor(rows, open);
   const setFilter = (next: InboxFilter) => {
     look(0);
-    showInList(open === undefined ? { at: 'inbox' } : { at: 'call', ...open }, filterQuery(next));
+    showInList(open ? { at: 'call', ...open } : { at: 'inbox' }, filterQuery(next));
   };
   const { page } = rows;
   const { bulk, isLooking, setLooking } = useBulk();
@@ -144,7 +143,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps) {
   const hasOpen = open !== undefined || isLooking;
   const lookAtBulk = () => {
     setLooking(true);
-    if (open !== undefined) goTo({ at: 'inbox' });
+    if (open) goTo({ at: 'inbox' });
   };
   // The open item has the first heading, because a narrow screen does not show the list beside it.
   const Title = hasOpen ? 'h2' : 'h1';
@@ -152,19 +151,19 @@ export function InboxScreen({ query: address = '', open }: ScreenProps) {
     <div class={`panes${hasOpen ? ' has-open' : ''}`}>
       <section class="pane list-pane" aria-labelledby="inbox-title">
         <Title id="inbox-title" class="pane-title">
-          Inbox <span class="count">{page === undefined ? '' : countLabel(page)}</span>
+          Inbox <span class="count">{page ? countLabel(page) : ''}</span>
           {page?.complete === false && <span class="quiet still"> still reading …</span>}
         </Title>
         <Filters {...{ filter, setFilter, page }} />
-        {bulk !== undefined && <bulk.SelectionBar rows={page?.rows ?? []} look={lookAtBulk} />}
+        {bulk && <bulk.SelectionBar rows={page?.rows ?? []} look={lookAtBulk} />}
         {page === undefined || page.matching === 0 ? (
           <Empty page={page} isFiltered={isFiltering(filter)} />
         ) : (
-          <InboxList key={query} {...{ rows, query, current, now, look }} />
+          <InboxList key={query} {...{ rows, query, current, look }} />
         )}
       </section>
       <section class="pane detail-pane" aria-label="Request">
-        {open !== undefined && <CallPanel key={`${open.turn}/${open.callId}`} {...open} decided={decided} />}
+        {open && <CallPanel key={`${open.turn}/${open.callId}`} {...open} decided={decided} />}
         {open === undefined && bulk !== undefined && (
           <bulk.BulkPanel isFirst={hasOpen} back={() => setLooking(false)} />
         )}
@@ -178,9 +177,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps) {
 function Empty({ page, isFiltered }: { page: InboxPage | undefined; isFiltered: boolean }) {
   const { trouble } = useAppContext().inbox;
   if (page === undefined)
-    return (
-      <p class="empty">{trouble === undefined ? 'Reading the inbox …' : <Text of={errorText(trouble)} />}</p>
-    );
+    return <p class="empty">{trouble ? <Text of={errorText(trouble)} /> : 'Reading the inbox …'}</p>;
   if (!page.complete) return <p class="empty">Nothing so far; still reading …</p>;
   if (isFiltered) return <p class="empty">Nothing fits the filter.</p>;
   return (
@@ -202,17 +199,17 @@ function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
     return found < 0 ? -1 : found + offset;
   };
   const opened = open && indexOf(({ turn, callId }) => turn === open.turn && callId === open.callId);
-  const current = opened ?? (cursor === undefined ? -1 : indexOf((item) => keyOf(item) === cursor.key));
+  const current = opened ?? (cursor ? indexOf((item) => keyOf(item) === cursor.key) : -1);
   const openAt = (index: number) => {
     const item = items[index - offset];
-    if (item !== undefined) goTo({ at: 'call', turn: item.turn, callId: item.callId });
+    if (item) goTo({ at: 'call', turn: item.turn, callId: item.callId });
   };
   const move = (by: number) => {
     const index = moveTo(current < 0 ? (cursor?.index ?? -1) : current, by, page?.matching ?? 0);
     const item = items[index - offset];
     if (item === undefined) return;
     setCursor({ key: keyOf(item), index });
-    if (open !== undefined) openAt(index);
+    if (open) openAt(index);
   };
   const place = useRef(0);
   useEffect(() => {
@@ -235,10 +232,10 @@ function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
     x: () => {
       const item = items[current - offset];
       const isHeld = held.some(({ key }) => key === BULK);
-      if (item !== undefined && !isHeld) select((last) => ({ ...last, items: toggled(last.items, item) }));
+      if (item && !isHeld) select((last) => ({ ...last, items: toggled(last.items, item) }));
     },
     '/': () => document.getElementById('search')?.focus(),
-    ...(open === undefined ? { Enter: enter, o: enter } : { Escape: () => goTo({ at: 'inbox' }) }),
+    ...(open ? { Escape: () => goTo({ at: 'inbox' }) } : { Enter: enter, o: enter }),
   });
   return { current, decided };
 }

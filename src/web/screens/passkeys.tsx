@@ -1,3 +1,4 @@
+import { Button } from '../ui/widgets';
 import { useEffect, useState } from 'preact/hooks';
 import { readJson } from '../../contract/read-json';
 import { isJsonObject } from '../../contract/json';
@@ -76,10 +77,10 @@ export async function signAsked(
     signWith(one, { ...words, leave: isBoth ? 'Send neither' : 'Do not send it' });
   const decided = isBoth ? 'Sign 1 of 2: the decision' : 'Sign what you decided';
   const passkey = ask && (await sign(ask, { title: decided, what }));
-  if (ask !== undefined && passkey === undefined) return undefined;
+  if (ask && passkey === undefined) return undefined;
   const allowed = isBoth ? 'Sign 2 of 2: the grant' : 'Sign what you allow';
   const grantPasskey = grantAsk && (await sign(grantAsk, { title: allowed, what: grantAsk.sentence }));
-  return grantAsk !== undefined && grantPasskey === undefined ? undefined : { passkey, grantPasskey };
+  return grantAsk && grantPasskey === undefined ? undefined : { passkey, grantPasskey };
 }
 
 /** The words of a dialog that asks for a signature. */
@@ -201,15 +202,15 @@ export function PasskeysScreen() {
       <p role="alert" class="problem">
         {problem}
       </p>
-      {place !== undefined && (
+      {place && (
         <>
           <p>
             It is for <Text of={place.person} /> at <Text of={place.rpId} />, who has {place.ids.length} in
             the approvers file.
           </p>
-          <button class="button primary" type="button" onClick={() => make(place)}>
+          <Button look="primary" onClick={() => make(place)}>
             Make a passkey
-          </button>
+          </Button>
         </>
       )}
       {line !== undefined && place !== undefined && (

@@ -3,10 +3,10 @@ import { clock, day, span } from '../../contract/text/times';
 import type { TurnEvent } from '../../history/events';
 import { Text, visibleText } from '../ui/text';
 import { hrefOf } from '../model/route';
-import { layOutTimeline, type Moment, type Row, type Stretch } from '../model/timeline';
+import { layOutTimeline, type Row } from '../model/timeline';
 import { useNow } from '../ui/app';
 
-const SIGNS: Readonly<Record<Moment['kind'], string>> = {
+const SIGNS: Readonly<Record<Row['moments'][number]['kind'], string>> = {
   approved: '✓',
   denied: '✕',
   said: '…',
@@ -97,7 +97,7 @@ function RowView({ turn, row, cursor, show }: RowProps) {
   );
 }
 
-function Sign({ kind, at, label }: Moment) {
+function Sign({ kind, at, label }: Row['moments'][number]) {
   const text = visibleText(label);
   return (
     <span class={`moment ${kind}`} style={{ left: `${at * 100}%` }} role="img" aria-label={text} title={text}>
@@ -106,7 +106,7 @@ function Sign({ kind, at, label }: Moment) {
   );
 }
 
-function Bar({ kind, left, width, ms, open, failed }: Stretch) {
+function Bar({ kind, left, width, ms, open, failed }: Row['stretches'][number]) {
   const text = `${STRETCH_LABELS[kind]} ${span(ms)}${open ? ' so far' : ''}${failed ? ', failed' : ''}`;
   return (
     <span
@@ -122,7 +122,7 @@ function Bar({ kind, left, width, ms, open, failed }: Stretch) {
 }
 
 /** The label of each kind of stretch in the timeline. */
-const STRETCH_LABELS: Readonly<Record<Stretch['kind'], string>> = {
+const STRETCH_LABELS: Readonly<Record<Row['stretches'][number]['kind'], string>> = {
   think: 'the model',
   wait: 'waits for a person',
   queue: 'approved, not started',

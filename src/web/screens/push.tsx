@@ -1,3 +1,4 @@
+import { Button } from '../ui/widgets';
 import { useEffect, useState } from 'preact/hooks';
 import type { PushPlace } from '../../server/api';
 import { base64url, send } from '../http';
@@ -111,19 +112,18 @@ export function PushScreen() {
       <p role="alert" class="problem">
         {isAble() ? (problem ?? known) : UNABLE}
       </p>
-      {place !== undefined && isAble() && (
+      {place && isAble() && (
         <>
           <p role="status" id="push-state">
             {place.isNotified ? 'This browser notifies you.' : 'This browser does not notify you.'}
           </p>
-          <button
-            class={place.isNotified ? 'button' : 'button primary'}
-            type="button"
+          <Button
+            look={place.isNotified ? '' : 'primary'}
             aria-disabled={isBusy}
             onClick={() => isBusy || void act(place.isNotified ? stop : () => start(place))}
           >
             {place.isNotified ? 'Stop' : 'Notify me in this browser'}
-          </button>
+          </Button>
         </>
       )}
       <p class="quiet">

@@ -24,11 +24,10 @@ type QuestionProps = DecidingProps & { asked: QuestionOpened };
 export function QuestionPanel(props: QuestionProps) {
   const { details, call, asked, refusal } = props;
   const form = useForm(asked, props);
-  const now = useNow();
   const mayAnswer = details.offers.includes('answer');
   return (
     <article class="call" aria-label={`Question ${call.callId}`}>
-      <CallHead view={details.view} call={call} wants={<Deadline of={asked.deadline} now={now} />}>
+      <CallHead view={details.view} call={call} wants={<Deadline of={asked.deadline} />}>
         <Refusal text={refusal} />
         <p class="quiet">A question: your answer lets nothing run. {WORDS_COUNT}</p>
       </CallHead>

@@ -1,3 +1,4 @@
+import { Button } from '../ui/widgets';
 import { useMemo } from 'preact/hooks';
 import { dateTime } from '../../contract/text/times';
 import { describeEvent } from '../../history/describe';
@@ -27,9 +28,9 @@ export function Scrubber({ events, count, choose }: ScrubberProps) {
   const isLive = count === undefined;
   return (
     <section class={`scrubber${isLive ? '' : ' past'}`} aria-label="Look back">
-      <button class="button" type="button" aria-label="One event back" onClick={() => goTo(place - 1)}>
+      <Button aria-label="One event back" onClick={() => goTo(place - 1)}>
         ‹
-      </button>
+      </Button>
       <input
         type="range"
         min={0}
@@ -39,18 +40,12 @@ export function Scrubber({ events, count, choose }: ScrubberProps) {
         aria-valuetext={visibleText(text)}
         onInput={({ currentTarget }) => goTo(Number(currentTarget.value))}
       />
-      <button
-        class="button"
-        type="button"
-        aria-label="One event on"
-        disabled={isLive}
-        onClick={() => goTo(place + 1)}
-      >
+      <Button aria-label="One event on" disabled={isLive} onClick={() => goTo(place + 1)}>
         ›
-      </button>
-      <button class="button live" type="button" aria-pressed={isLive} onClick={() => choose(undefined)}>
+      </Button>
+      <Button look="live" aria-pressed={isLive} onClick={() => choose(undefined)}>
         Now
-      </button>
+      </Button>
       <p class="scrubber-words">
         {isLive ? (
           <span class="quiet">Move back to see what was open and what the model knew at an event.</span>

@@ -40,7 +40,7 @@ export function StatsScreen() {
       <p>
         <a href="#/refused">Refused decisions, one by one</a>
       </p>
-      {answer === undefined ? <p class="empty">Reading turns …</p> : <Answer {...{ answer, isReading }} />}
+      {answer ? <Answer {...{ answer, isReading }} /> : <p class="empty">Reading turns …</p>}
     </section>
   );
 }

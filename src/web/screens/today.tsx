@@ -5,7 +5,7 @@ import { send } from '../http';
 import { hasFailed } from '../model/decided';
 import { grouped } from '../model/inbox';
 import { useAppContext, useNow, usePolled } from '../ui/app';
-import { FormDialog, Select } from '../ui/widgets';
+import { FormDialog, Select, Opener } from '../ui/widgets';
 
 /** The right pane while nothing is open: what waits, what this person decided today, and the switch that pauses. */
 export function Today({ page }: { page: InboxPage }) {
@@ -48,70 +48,69 @@ export function Today({ page }: { page: InboxPage }) {
 /** A button that holds calls on every worker, after the person has said which and why. */
 function PauseSwitch({ page }: { page: InboxPage }) {
   const { session, notify, fail } = useAppContext();
-  const [isOpen, setOpen] = useState(false);
   const [body, setBody] = useState<PauseBody>({ reason: '' });
   const names = (all: string, of: InboxPage['tools']): [string, string][] => [
     ['', all],
     ...of.map(({ name }): [string, string] => [name, name]),
   ];
-  const pause = async () => {
+  const pause = async (close: () => void) => {
     const reply = await send('POST', 'api/pauses', { body });
     if (!reply.ok) return fail(reply);
-    setOpen(false);
+    close();
     notify({ text: 'In effect: no worker starts these calls now.', tone: 'good' });
   };
   return (
     <p>
-      <button class="button" type="button" onClick={() => setOpen(true)}>
-        Pause calls …
-      </button>
-      {isOpen && (
-        <FormDialog
-          name="pause"
-          title="Pause calls"
-          label="Pause"
-          isAllowed={body.reason.trim() !== ''}
-          isDanger
-          act={() => void pause()}
-          close={() => setOpen(false)}
-        >
-          <p class="quiet">
-            No worker starts such a call, approved or not. Requests wait on, and may be decided.
-            {session.role !== 'admin' && ' Only an admin ends a pause.'}
-          </p>
-          <label>
-            Of{' '}
-            <Select
-              id="pause-agent"
-              label="Agent"
-              value={body.agent ?? ''}
-              options={names('all agents', page.agents)}
-              choose={(agent) => setBody({ ...body, agent: agent || undefined })}
-            />
-          </label>
-          <label>
-            Calls of{' '}
-            <Select
-              id="pause-tool"
-              label="Tool"
-              value={body.tool ?? ''}
-              options={names('all tools with an effect', page.tools)}
-              choose={(tool) => setBody({ ...body, tool: tool || undefined })}
-            />
-          </label>
-          <label>
-            Why{' '}
-            <input
-              id="pause-reason"
-              dir="auto"
-              required
-              maxLength={200}
-              value={body.reason}
-              onInput={({ currentTarget }) => setBody({ ...body, reason: currentTarget.value })}
-            />
-          </label>
-        </FormDialog>
-      )}
+      <Opener
+        label="Pause calls …"
+        dialog={(close) => (
+          <FormDialog
+            name="pause"
+            title="Pause calls"
+            label="Pause"
+            isAllowed={body.reason.trim() !== ''}
+            isDanger
+            act={() => void pause(close)}
+            close={close}
+          >
+            <p class="quiet">
+              No worker starts such a call, approved or not. Requests wait on, and may be decided.
+              {session.role !== 'admin' && ' Only an admin ends a pause.'}
+            </p>
+            <label>
+              Of{' '}
+              <Select
+                id="pause-agent"
+                label="Agent"
+                value={body.agent ?? ''}
+                options={names('all agents', page.agents)}
+                choose={(agent) => setBody({ ...body, agent: agent || undefined })}
+              />
+            </label>
+            <label>
+              Calls of{' '}
+              <Select
+                id="pause-tool"
+                label="Tool"
+                value={body.tool ?? ''}
+                options={names('all tools with an effect', page.tools)}
+                choose={(tool) => setBody({ ...body, tool: tool || undefined })}
+              />
+            </label>
+            <label>
+              Why{' '}
+              <input
+                id="pause-reason"
+                dir="auto"
+                required
+                maxLength={200}
+                value={body.reason}
+                onInput={({ currentTarget }) => setBody({ ...body, reason: currentTarget.value })}
+              />
+            </label>
+          </FormDialog>
+        )}
+      />
     </p>
   );
 }

@@ -8,10 +8,10 @@ import { type Reply, send } from '../http';
 import { FACETS, peopleIn } from '../model/decided';
 import { grouped } from '../model/inbox';
 import { parametersOf, queryOf } from '../model/route';
-import { Ago, Chip, SearchField, Select } from '../ui/widgets';
+import { Button, Ago, Chip, SearchField, Select } from '../ui/widgets';
 import { ListRow, ListScreen } from '../ui/list';
 import { Code, Reason, Text } from '../ui/text';
-import { showInList, useAppContext, useKeys, useNow, usePolled, useTabVisible } from '../ui/app';
+import { showInList, useAppContext, useKeys, usePolled, useTabVisible } from '../ui/app';
 
 /** Reads turns by the parameters of `TurnsPageQuery`. Empty parameters are left out. */
 const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<TurnsPage>> =>
@@ -43,7 +43,6 @@ const MORE = [
 export function TurnsScreen({ query = '' }: { query: string | undefined }) {
   const filter = useMemo(() => parametersOf(query, NAMES), [query]);
   const { pages, readOlder } = useTurns(filter);
-  const now = useNow();
   const { data: decided } = usePolled<DecidedAnswer>('api/decided?of=all', DECIDED_AGAIN_MS);
   const { by } = filter;
   const said = decided?.calls.filter(({ approver }) => by === '' || by === approver);
@@ -62,7 +61,7 @@ export function TurnsScreen({ query = '' }: { query: string | undefined }) {
         </>
       }
       rows={by === '' ? turns : said && turns?.filter(saidIn)}
-      draw={(turn) => <TurnRow key={turn.runId} turn={turn} said={saidIn(turn)} now={now} />}
+      draw={(turn) => <TurnRow key={turn.runId} turn={turn} said={saidIn(turn)} />}
       none="No turn fits."
       after={pages !== undefined && <Older pages={pages} readOlder={readOlder} />}
     >
@@ -121,9 +120,9 @@ function Filters({ filter, people }: { filter: TurnsFilter; people: string[] }) 
         {MORE.map(field)}
       </details>
       {queryOf(filter) !== '' && (
-        <button class="button plain" type="button" onClick={() => show({})}>
+        <Button look="plain" onClick={() => show({})}>
           Clear
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -140,11 +139,7 @@ function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: (
         ? `${grouped(shown)} of ${grouped(looked)} turns searched.`
         : `${grouped(shown)} ${shown === 1 ? 'turn' : 'turns'}.`}{' '}
       {isAll ? 'There are no older ones.' : 'There are older ones.'}{' '}
-      {!isAll && (
-        <button class="button" type="button" onClick={readOlder}>
-          {looked > 0 ? 'Search older ones' : 'Show older ones'}
-        </button>
-      )}
+      {!isAll && <Button onClick={readOlder}>{looked > 0 ? 'Search older ones' : 'Show older ones'}</Button>}
     </p>
   );
 }
@@ -153,10 +148,9 @@ interface TurnRowProps {
   turn: TurnSummary;
   /** The last decision in it, if it is one of the turns whose histories were read. */
   said: DecidedCall | undefined;
-  now: number;
 }
 
-function TurnRow({ turn, said, now }: TurnRowProps) {
+function TurnRow({ turn, said }: TurnRowProps) {
   const { facets = [], forkOf } = turn;
   return (
     <ListRow
@@ -180,7 +174,7 @@ function TurnRow({ turn, said, now }: TurnRowProps) {
         </>
       }
     >
-      <Text of={turn.agent} /> · started <Ago at={turn.startedAt} now={now} />
+      <Text of={turn.agent} /> · started <Ago at={turn.startedAt} />
       {turn.endedAt !== null && ` · took ${span(Date.parse(turn.endedAt) - Date.parse(turn.startedAt))}`}
       {turn.pending > 0 && ` · ${turn.pending} waiting`}
       {said && ' · '}

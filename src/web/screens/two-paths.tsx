@@ -3,8 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { TurnEvent } from '../../history/events';
 import type { TurnView } from '../../history/view-types';
-import { hrefOf } from '../model/route';
-import { Chip } from '../ui/widgets';
+import { Chip, TurnLink } from '../ui/widgets';
 import { Code, Text } from '../ui/text';
 import { useAppContext } from '../ui/app';
 import {
@@ -28,10 +27,7 @@ interface TwoPathsProps {
 export function TwoPaths({ fork, events }: TwoPathsProps) {
   const { of, from, world, changed, model } = fork;
   const { original, problem } = useOriginal(of);
-  const comparison = useMemo(
-    () => (original === undefined ? undefined : compareFork(original, events)),
-    [original, events],
-  );
+  const comparison = useMemo(() => original && compareFork(original, events), [original, events]);
   const changes = [changed && `another ${changed}`, model && `the model ${model}`].filter(Boolean).join(', ');
   return (
     <section class="two-paths" aria-labelledby="paths-title">
@@ -49,14 +45,11 @@ export function TwoPaths({ fork, events }: TwoPathsProps) {
           <Text of={problem} />
         </p>
       )}
-      {comparison !== undefined && (
+      {comparison && (
         <>
           <div class="paths path-heads">
             <p>
-              What happened, in{' '}
-              <a href={hrefOf({ at: 'turn', turn: of })}>
-                <Text of={of} />
-              </a>
+              What happened, in <TurnLink of={of} />
             </p>
             <p>This fork</p>
           </div>

@@ -218,7 +218,7 @@ function lastRect(text: Text): DOMRect | undefined {
   for (let start = end - 1; start >= 0; start--) {
     range.setStart(text, start);
     const rect = [...range.getClientRects()].findLast(({ width }) => width > 0);
-    if (rect !== undefined) return rect;
+    if (rect) return rect;
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_CHARACTERS } from '../../contract/limits';
 import type { Label } from '../../history/labels';
@@ -6,6 +6,7 @@ import { hrefOf } from '../model/route';
 import { dateTime, relative } from '../../contract/text/times';
 import type { ApiError } from '../../server/api';
 import { countdown, errorText, urgencyOf } from '../model/labels';
+import { useNow } from './app';
 import { Text, visibleText } from './text';
 
 /** A state in words. */
@@ -19,6 +20,43 @@ export function Chip({ of: [text, tone] }: { of: Label }) {
  */
 export function Key({ of }: { of: string }) {
   return <kbd aria-hidden="true">{of}</kbd>;
+}
+
+type ButtonProps = JSX.IntrinsicElements['button'] & {
+  /** Further classes. */
+  look?: string;
+};
+
+/** A button. Without `type="submit"` it sends no form. */
+export function Button({ look = '', ...props }: ButtonProps) {
+  return <button class={`button ${look}`} type="button" {...props} />;
+}
+
+interface OpenerProps extends Omit<ButtonProps, 'open'> {
+  label: string;
+  dialog: (close: () => void) => JSX.Element;
+}
+
+/** A button that opens a dialog. */
+export function Opener({ label, dialog, ...button }: OpenerProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)}>
+        {label}
+      </Button>
+      {isOpen && dialog(() => setOpen(false))}
+    </>
+  );
+}
+
+/** A link to a turn, by its id. */
+export function TurnLink({ of }: { of: string }) {
+  return (
+    <a href={hrefOf({ at: 'turn', turn: of })}>
+      <Text of={of} />
+    </a>
+  );
 }
 
 interface SelectProps {
@@ -93,7 +131,8 @@ export function SearchField({ id, label, placeholder, value, change }: SearchPro
 }
 
 /** How long ago a time was. The title has its date. */
-export function Ago({ at, now }: { at: string; now: number }) {
+export function Ago({ at }: { at: string }) {
+  const now = useNow();
   return (
     <time dateTime={at} title={dateTime(at)}>
       {relative(at, now)}
@@ -101,8 +140,18 @@ export function Ago({ at, now }: { at: string; now: number }) {
   );
 }
 
+/** A time, and how long ago that was. */
+export function When({ at }: { at: string }) {
+  return (
+    <>
+      {dateTime(at)}, <Ago at={at} />
+    </>
+  );
+}
+
 /** A countdown to the deadline of a request. The title has its date. */
-export function Deadline({ of: deadline, now }: { of: string | null; now: number }) {
+export function Deadline({ of: deadline }: { of: string | null }) {
+  const now = useNow();
   const title = deadline === null ? 'It waits until a person decides' : `Expires ${dateTime(deadline)}`;
   return (
     <time class={`deadline ${urgencyOf(deadline, now)}`} dateTime={deadline ?? undefined} title={title}>
@@ -169,10 +218,10 @@ export function SureButton({ label, of, says, act }: SureProps) {
   return (
     <>
       {says !== undefined && <p role="status">{isAsked && <Text of={says} />}</p>}
-      <button class="button" type="button" onClick={click} onBlur={forget}>
+      <Button onClick={click} onBlur={forget}>
         {isAsked ? `${label} it now` : `${label} …`}
         {of !== undefined && <span class="sr-only"> {of}</span>}
-      </button>
+      </Button>
     </>
   );
 }
@@ -236,16 +285,10 @@ export function FormDialog(props: FormDialogProps) {
       <form class="grant-form" onSubmit={submit}>
         {children}
         <p class="buttons">
-          <button class="button" type="button" onClick={close}>
-            Close
-          </button>
-          <button
-            class={`button ${isDanger ? 'danger' : 'primary'}`}
-            type="submit"
-            aria-disabled={!isAllowed}
-          >
+          <Button onClick={close}>Close</Button>
+          <Button look={isDanger ? 'danger' : 'primary'} type="submit" aria-disabled={!isAllowed}>
             {label}
-          </button>
+          </Button>
         </p>
       </form>
     </Dialog>

@@ -1,13 +1,16 @@
 import { Codes } from '../../../src/server/auth/codes';
 
 let time: number;
-const now = (): number => time;
 /** The cache takes 0 for no time at all, which no clock says. */
 const START = Date.parse('2026-01-01T00:00:00Z');
-beforeEach(() => (time = START));
+beforeEach(() => {
+  time = START;
+  jest.spyOn(Date, 'now').mockImplementation(() => time);
+});
+afterEach(() => jest.restoreAllMocks());
 
 it('codes are good once, and known afterwards', () => {
-  const codes = new Codes(now);
+  const codes = new Codes();
   const code = codes.draw();
   expect(codes.spend('x')).toBe('unknown');
   expect(codes.spend(code)).toBe('good');
@@ -15,7 +18,7 @@ it('codes are good once, and known afterwards', () => {
 });
 
 it('codes are good for 10 minutes', () => {
-  const codes = new Codes(now);
+  const codes = new Codes();
   const [early, late] = [codes.draw(), codes.draw()];
   time = START + 599_999;
   expect(codes.spend(early)).toBe('good');
@@ -24,7 +27,7 @@ it('codes are good for 10 minutes', () => {
 });
 
 it('codes are twenty at most', () => {
-  const codes = new Codes(now);
+  const codes = new Codes();
   const [first = '', ...rest] = Array.from({ length: 21 }, () => codes.draw());
   expect(codes.spend(first)).toBe('unknown');
   expect(rest.map((code) => codes.spend(code))).toEqual(rest.map(() => 'good'));

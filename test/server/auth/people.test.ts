@@ -1,5 +1,5 @@
 import { parseApprovers } from '../../../src/authority/rules/approvers-file';
-import { createDirectory, type Identity, isListed } from '../../../src/server/auth/people';
+import { createDirectory, type Identity } from '../../../src/server/auth/people';
 
 const FILE = `
 installation: 0123456789abcdef0123456789abcdef
@@ -60,9 +60,14 @@ it('takes groups of an issuer for rights alone: nobody joins a group of the file
   expect(people.people.find(({ name }) => name === 'bob')?.groups).toEqual([]);
 });
 
-it('looks a person up in a list', () => {
-  expect(isListed([], { user: 'anna', groups: ['ops'] })).toBe(false);
-  expect(isListed(['anna'], { user: 'anna', groups: [] })).toBe(true);
-  expect(isListed(['group:ops'], { user: 'anna', groups: ['ops'] })).toBe(true);
-  expect(isListed(['ops'], { user: 'anna', groups: ['ops'] })).toBe(false);
+it.each<[string[], boolean]>([
+  [[], false],
+  [['anna'], true],
+  [['group:ops'], true],
+  [['ops'], false],
+])('looks a person of the group ops up in %j', async (mayFork, isThere) => {
+  const access = { mayFork, mayConverse: [] };
+  const listed = createDirectory({ people: () => Promise.resolve(people), access });
+  const { rights } = await listed.find({ mail: 'anna@example.com', groups: ['ops'] });
+  expect(rights.includes('fork-live')).toBe(isThere);
 });

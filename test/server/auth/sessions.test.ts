@@ -3,13 +3,16 @@ import { SignInSessions } from '../../../src/server/auth/sessions';
 
 const HOUR = 3600 * 1000;
 let time: number;
-const now = (): number => time;
 /** The cache takes 0 for no time at all, which no clock says. */
 const START = Date.parse('2026-01-01T00:00:00Z');
-beforeEach(() => (time = START));
+beforeEach(() => {
+  time = START;
+  jest.spyOn(Date, 'now').mockImplementation(() => time);
+});
+afterEach(() => jest.restoreAllMocks());
 
 it('sessions end after 12 hours without use; looking does not count as use', () => {
-  const sessions = new SignInSessions(now);
+  const sessions = new SignInSessions();
   const secret = sessions.open({ user: 'ann', rights: [] });
   time += 11 * HOUR;
   expect(sessions.use(secret)).toEqual({ user: 'ann', rights: [] });
@@ -21,7 +24,7 @@ it('sessions end after 12 hours without use; looking does not count as use', () 
 });
 
 it('sessions know no secret but their own, and none that is closed', () => {
-  const sessions = new SignInSessions(now);
+  const sessions = new SignInSessions();
   const secret = sessions.open({ user: 'ann', rights: [] });
   const other = sessions.open({ user: 'bob', rights: [] });
   for (const wrong of ['', secret.slice(1), `${secret} `, digestSecret(secret)])
@@ -32,7 +35,7 @@ it('sessions know no secret but their own, and none that is closed', () => {
 });
 
 it('sessions are a thousand at most; the one that was idle longest gives way', () => {
-  const sessions = new SignInSessions(now);
+  const sessions = new SignInSessions();
   const [first, second] = [
     sessions.open({ user: 'first', rights: [] }),
     sessions.open({ user: 'second', rights: [] }),
@@ -44,7 +47,7 @@ it('sessions are a thousand at most; the one that was idle longest gives way', (
 });
 
 it('one user has fifty sessions at most, and signs out nobody else by opening more', () => {
-  const sessions = new SignInSessions(now);
+  const sessions = new SignInSessions();
   const other = sessions.open({ user: 'other', rights: [] });
   const own = Array.from({ length: 1_100 }, () => sessions.open({ user: 'ann', rights: [] }));
   expect(sessions.peek(other)).toEqual({ user: 'other', rights: [] });

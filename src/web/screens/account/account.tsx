@@ -5,7 +5,7 @@ import { hrefOf, type Route } from '../../model/route';
 import { storedTheme, storeTheme, type Theme } from '../../theme';
 import { useAppContext } from '../../ui/app';
 import { Text } from '../../ui/text';
-import { Dialog } from '../../ui/widgets';
+import { Button, Dialog } from '../../ui/widgets';
 import { Fact } from '../call/head';
 
 const ROLES: Readonly<Record<InboxSession['role'], string>> = {
@@ -48,17 +48,17 @@ export function Account({ help, signOut }: AccountProps) {
           </li>
         ))}
         <li>
-          <button class="button plain" type="button" onClick={then(help)}>
+          <Button look="plain" onClick={then(help)}>
             Keys <kbd aria-hidden="true">?</kbd>
-          </button>
+          </Button>
         </li>
         <li>
           <ThemeSwitch />
         </li>
         <li>
-          <button class="button plain" type="button" onClick={then(signOut)}>
+          <Button look="plain" onClick={then(signOut)}>
             Sign out
-          </button>
+          </Button>
         </li>
       </ul>
       <p class="quiet">
@@ -89,17 +89,17 @@ function Who({ user, role, agents, inFile }: InboxSession) {
         <Text of={user} />
       </Fact>
       <Fact name="Role">{ROLES[role]}</Fact>
-      {inFile !== undefined && inFile.person !== user && (
+      {inFile && inFile.person !== user && (
         <Fact name="Votes as">
           <Text of={inFile.person} />
         </Fact>
       )}
-      {inFile !== undefined && (
+      {inFile && (
         <Fact name="Groups">
           {inFile.groups.length === 0 ? 'none' : <Text of={inFile.groups.join(', ')} />}
         </Fact>
       )}
-      {agents !== undefined && (
+      {agents && (
         <Fact name="Sees the agents">{agents.length === 0 ? 'none' : <Text of={agents.join(', ')} />}</Fact>
       )}
     </dl>
@@ -123,14 +123,14 @@ function ThemeSwitch() {
     storeTheme(next);
   };
   return (
-    <button
-      class="button plain"
-      type="button"
+    <Button
+      look="plain"
+
       aria-label={`Theme: ${theme}. Switch to ${next}`}
       onClick={change}
     >
       Theme: {theme} <span aria-hidden="true">{sign}</span>
-    </button>
+    </Button>
   );
 }
 
@@ -174,9 +174,7 @@ export function HelpDialog({ close }: { close: () => void }) {
         ))}
       </dl>
       <form method="dialog">
-        <button class="button" type="submit">
-          Close
-        </button>
+        <Button type="submit">Close</Button>
       </form>
     </Dialog>
   );

@@ -1,3 +1,4 @@
+import { Button } from '../../ui/widgets';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import { callTitle } from '../../../history/labels';
@@ -144,9 +145,7 @@ function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: D
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
       <p>
-        <button class="button" type="button" onClick={next}>
-          {usePanelTitle() === 'h1' ? 'Next in the inbox' : 'Close it'}
-        </button>
+        <Button onClick={next}>{usePanelTitle() === 'h1' ? 'Next in the inbox' : 'Close it'}</Button>
       </p>
     </article>
   );

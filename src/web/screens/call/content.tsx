@@ -1,3 +1,4 @@
+import { TurnLink } from '../../ui/widgets';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { counted, describeOutcome, grantText, howKnown, wordsBy } from '../../../history/labels';
@@ -7,9 +8,8 @@ import { SeenEnd, SeenPart, SeenText, useSeenBefore, WatchSeen } from '../../ui/
 import { Text } from '../../ui/text';
 import { leavesBeside } from '../../../contract/text/plan-leaves';
 import { type ArgumentsPart, leafParts, argumentParts, type Rows } from '../../model/parts';
-import { approvedHunks, changesOf, isLong, type Part } from '../../model/review';
+import { approvedHunks, changesOf, isLong } from '../../model/review';
 import { outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
-import { hrefOf } from '../../model/route';
 import { wordIn } from '../../../history/decisions';
 import { decisionDetails } from '../../../history/describe';
 import { dateTime, span } from '../../../contract/text/times';
@@ -205,7 +205,7 @@ export function Changes({ before, after }: { before: JsonObject; after: JsonObje
   );
 }
 
-function PartView({ kind, text }: Part) {
+function PartView({ kind, text }: ReturnType<typeof changesOf>[number]['parts'][number]) {
   const shown = <Text of={text} layout="block" />;
   if (kind === 'removed') return <del>{shown}</del>;
   return kind === 'added' ? <ins>{shown}</ins> : shown;
@@ -232,14 +232,11 @@ export function Outcome({ call }: { call: CallView }) {
       )}
       {call.child !== undefined && (
         <p>
-          It is the turn{' '}
-          <a href={hrefOf({ at: 'turn', turn: call.child })}>
-            <Text of={call.child} />
-          </a>
+          It is the turn <TurnLink of={call.child} />
         </p>
       )}
       {isChanged && <Changes before={call.arguments} after={call.effective} />}
-      {result !== undefined && <Result result={result} call={call} />}
+      {result && <Result result={result} call={call} />}
     </section>
   );
 }
@@ -255,7 +252,7 @@ function Result({ result, call }: { result: ToolResult; call: CallView }) {
         {durationMs !== undefined && <span class="quiet"> {span(durationMs)}</span>}
         {attempts > 1 && <span class="quiet"> {attempts} attempts</span>}
       </h3>
-      {result.error !== undefined && (
+      {result.error && (
         <p>
           <Text of={result.error.message} layout="block" />
         </p>

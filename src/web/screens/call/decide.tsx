@@ -10,7 +10,7 @@ import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/seen';
 import { useKeys, useNow } from '../../ui/app';
 import { focusToDecide, TO_DECIDE } from '../../ui/late-keys';
-import { Key } from '../../ui/widgets';
+import { Button, Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';
 import { byteNote } from '../../model/labels';
 import { LIMITS } from '../../../contract/limits';
@@ -99,7 +99,7 @@ function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, chang
       focusSoon('#edit :is(input, textarea, .field select)');
     },
     drop: () => set(undefined),
-    issues: draft === undefined ? [] : [...issuesOf(draft, schema), ...refused],
+    issues: draft ? [...issuesOf(draft, schema), ...refused] : [],
   };
 }
 
@@ -260,14 +260,14 @@ export function DecisionFooter(given: FooterProps) {
     <footer class="decision-bar" aria-label="Decide">
       <p class="why" id="why">
         {why?.text}
-        {showNext !== undefined && (
-          <button class="button plain" type="button" onClick={showNext}>
+        {showNext && (
+          <Button look="plain" onClick={showNext}>
             Show it <Key of="n" />
-          </button>
+          </Button>
         )}
       </p>
       <p class="sr-only" role="status">
-        {why === undefined ? 'It may be approved now.' : why.spoken}
+        {why ? why.spoken : 'It may be approved now.'}
       </p>
       <p class={`note${reason.isOver ? ' bad' : ''}`} id="reason-note" role="status">
         {isWhyAsked && isWhyMissing
@@ -306,24 +306,24 @@ function Buttons({ deny, approve, label, instead }: ButtonsProps) {
   useKeys({ i: () => instead?.() });
   return (
     <div class="buttons">
-      <button
-        class="button danger"
-        type="button"
+      <Button
+        look="danger"
+
         aria-keyshortcuts="d"
         disabled={!deny.isAllowed}
         onClick={({ detail }) => (deny.isFresh === true || detail > 1 ? undefined : deny.act())}
       >
         {label} <Key of="d" />
-      </button>
-      {instead !== undefined && (
-        <button class="button" type="button" aria-keyshortcuts="i" onClick={instead}>
+      </Button>
+      {instead && (
+        <Button aria-keyshortcuts="i" onClick={instead}>
           Instead … <Key of="i" />
-        </button>
+        </Button>
       )}
-      <button
+      <Button
         id="approve"
-        class="button primary"
-        type="button"
+        look="primary"
+
         aria-disabled={!approve.isAllowed}
         aria-describedby="why"
         aria-keyshortcuts="a"
@@ -331,7 +331,7 @@ function Buttons({ deny, approve, label, instead }: ButtonsProps) {
         onClick={() => (approve.isAllowed ? approve.act() : undefined)}
       >
         {approve.label} <Key of="a" />
-      </button>
+      </Button>
     </div>
   );
 }
@@ -341,7 +341,7 @@ function approveLabel(
   { preview }: RequestOpened,
   isVote: boolean,
 ) {
-  if (asksAgain) return preview === undefined ? 'See it with changes' : 'See what it does now';
+  if (asksAgain) return preview ? 'See what it does now' : 'See it with changes';
   if (edit.isEdited) return 'Approve with changes';
   const word = isVote ? 'Vote to approve' : 'Approve';
   if (ticked.length === 0 || ticked.length === all.length) return word;

@@ -1,3 +1,4 @@
+import { Button } from '../../ui/widgets';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type FilePlan, type Hunk, hunkRange, isDiffText, type Preview } from '../../../contract/plan';
 import { segments } from '../../../contract/text/unsafe-text';
@@ -5,7 +6,6 @@ import {
   changedWords,
   type DiffLine,
   digitsOf,
-  type LineKind,
   type Look,
   numbered,
   partnersOf,
@@ -37,8 +37,8 @@ export function PreviewView({ preview, ticked, choice }: PreviewProps) {
   const { text, plan } = preview;
   const shown = text.replace(/\n$/, '');
   const lines = useMemo(() => (isDiffText(text) ? unnumbered(shown) : undefined), [text]);
-  if (plan !== undefined && plan.targetHash !== '') return <Plan {...{ plan, ticked, choice }} />;
-  if (lines !== undefined) return <DiffLines lines={lines} path="" />;
+  if (plan && plan.targetHash !== '') return <Plan {...{ plan, ticked, choice }} />;
+  if (lines) return <DiffLines lines={lines} path="" />;
   return (
     <pre class="code preview-text">
       <SeenText of={shown} />
@@ -58,7 +58,7 @@ function Plan({ plan, ticked, choice }: Omit<PreviewProps, 'preview'> & { plan: 
         {plan.baseHash === null && <span class="chip good">new file</span>}
         {plan.encoding === 'latin1' && <span class="chip quiet">not UTF-8: one character a byte</span>}
         {plan.encoding.startsWith('utf16') && <span class="chip quiet">UTF-16</span>}
-        {choosing !== undefined && <TickAll {...{ choosing, ticked, all: hunks.length }} />}
+        {choosing && <TickAll {...{ choosing, ticked, all: hunks.length }} />}
         <span class="diff-count">
           <span class="plus">+{countOf('+')}</span> <span class="minus">−{countOf('-')}</span>
         </span>
@@ -82,22 +82,22 @@ function TickAll({ choosing, ticked, all }: TickAllProps) {
       <span class="quiet" role="status">
         {ticked.length} of {all} hunks ticked
       </span>
-      <button
-        class="button plain"
-        type="button"
+      <Button
+        look="plain"
+
         disabled={ticked.length === all}
         onClick={() => choosing.tickAll(true)}
       >
         Tick all
-      </button>
-      <button
-        class="button plain"
-        type="button"
+      </Button>
+      <Button
+        look="plain"
+
         disabled={ticked.length === 0}
         onClick={() => choosing.tickAll(false)}
       >
         Tick none
-      </button>
+      </Button>
     </span>
   );
 }
@@ -114,20 +114,20 @@ function HunkView({ path, hunk, isTicked, choice }: HunkProps) {
   return (
     <section class={`hunk${isTicked ? '' : ' left-out'}`} aria-label={`Hunk ${hunk.id}`}>
       <div class="hunk-head">
-        {choice === undefined ? (
-          <span>Hunk {hunk.id}</span>
-        ) : (
+        {choice ? (
           <label>
             <input type="checkbox" checked={isTicked} onChange={() => choice.toggle(hunk.id)} />
             Hunk {hunk.id}
           </label>
+        ) : (
+          <span>Hunk {hunk.id}</span>
         )}
         <code class="quiet">{hunkRange(hunk)}</code>
         {!isTicked && <span class="chip quiet">left out</span>}
-        {choice !== undefined && (
-          <button class="button plain" type="button" onClick={() => choice.comment(hunk.id)}>
+        {choice && (
+          <Button look="plain" onClick={() => choice.comment(hunk.id)}>
             Comment<span class="sr-only"> on hunk {hunk.id}</span>
-          </button>
+          </Button>
         )}
       </div>
       {lines}
@@ -208,7 +208,7 @@ function useLooks({ lines, path, from, to }: BlockProps, isNear: boolean): Map<n
   }, [isNear, syntax, lines]);
 }
 
-const WORDS: Partial<Record<LineKind, string>> = { added: 'added: ', removed: 'removed: ' };
+const WORDS: Partial<Record<DiffLine['kind'], string>> = { added: 'added: ', removed: 'removed: ' };
 /** A line over this length fills a screen, so each of its parts has to be seen. */
 const LONG = 600;
 

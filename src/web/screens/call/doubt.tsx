@@ -1,13 +1,12 @@
 import type { ResolutionBody } from '../../../server/api';
 import { poster } from '../../http';
 import type { CallView } from '../../../history/view-types';
-import { useAppContext, useKeys, useNow } from '../../ui/app';
+import { useAppContext, useKeys } from '../../ui/app';
 import { type DecidingProps, useSend } from './send';
 import { ArgumentsView, DecidedPreview } from './content';
 import { allowedBy } from '../../../history/decisions';
 import { keyOfStart } from '../../../history/view';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
-import { dateTime, relative } from '../../../contract/text/times';
 import { callTitle, describeProgress, howKnown } from '../../../history/labels';
 import { whoDecides } from '../../model/labels';
 import type { InDoubtOpened } from '../../../history/events';
@@ -16,7 +15,7 @@ import { LeftOver, whatHappened } from './edit';
 import { LIMITS } from '../../../contract/limits';
 import { NOTHING_TYPED } from '../../kept-input';
 import { Code, Text } from '../../ui/text';
-import { Key } from '../../ui/widgets';
+import { Button, Key, When } from '../../ui/widgets';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
 const resolve = poster<ResolutionBody>('resolutions');
@@ -40,7 +39,7 @@ export function DoubtPanel(props: DoubtProps) {
           <p>
             <strong>It was started, and nobody knows whether it happened.</strong> <Text of={doubt.message} />
           </p>
-          {doubt.progress !== undefined && (
+          {doubt.progress && (
             <p>
               When it was last heard of: <Text of={describeProgress(doubt.progress)} />
             </p>
@@ -89,7 +88,7 @@ function DoubtFacts({ call }: { call: CallView }) {
       <Fact name="Started">
         {call.startedAt === undefined ? 'at an unknown time' : <When at={call.startedAt} />}
       </Fact>
-      {by !== undefined && (
+      {by && (
         <Fact name={by.type === 'resolved' ? 'Run again by' : 'Approved by'}>
           <Text of={by.approver} />
           <span class="quiet">
@@ -104,16 +103,6 @@ function DoubtFacts({ call }: { call: CallView }) {
         </Fact>
       )}
     </dl>
-  );
-}
-
-/** The time of something, and how long ago that is. */
-function When({ at }: { at: string }) {
-  const now = useNow();
-  return (
-    <time dateTime={at}>
-      {dateTime(at)}, {relative(at, now)}
-    </time>
   );
 }
 
@@ -175,13 +164,13 @@ function Answers(props: DoubtProps) {
       {chosen !== undefined && (
         <LinesInput id="reason" label="How you know" rows={1} text={how} setText={(how) => change({ how })} />
       )}
-      <button
-        class={`button ${chosen === 'run-again' ? 'danger' : 'primary'}`}
+      <Button
+        look={chosen === 'run-again' ? 'danger' : 'primary'}
         type="submit"
         disabled={chosen === undefined || isSending}
       >
         {chosen === undefined ? 'Choose one' : ANSWERS[chosen].send}
-      </button>
+      </Button>
     </form>
   );
 }

@@ -8,7 +8,7 @@ import { type Typed, typedParts } from '../../kept-input';
 import { SeenEnd } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { focusToDecide } from '../../ui/late-keys';
-import { useSure } from '../../ui/widgets';
+import { Button, useSure } from '../../ui/widgets';
 import { wordsBy } from '../../../history/labels';
 import { Changes } from './content';
 import { ArgumentsForm } from './form';
@@ -39,12 +39,12 @@ export function EditArguments(props: EditProps) {
   return (
     <div class="edit" id="edit" onKeyDown={onKeyDown}>
       <div class="edit-head" role="group" aria-label="Edit as">
-        <button class="button tab" type="button" aria-pressed={!isRaw} onClick={() => setRaw(false)}>
+        <Button look="tab" aria-pressed={!isRaw} onClick={() => setRaw(false)}>
           Form
-        </button>
-        <button class="button tab" type="button" aria-pressed={isRaw} onClick={() => setRaw(true)}>
+        </Button>
+        <Button look="tab" aria-pressed={isRaw} onClick={() => setRaw(true)}>
           JSON
-        </button>
+        </Button>
         <DropButton {...props} />
       </div>
       {isRaw ? (
@@ -77,19 +77,19 @@ function DropButton({ isChanged, close }: EditProps) {
       {isAsked && (
         <>
           <span role="alert">Drop what you typed?</span>
-          <button class="button danger" type="button" onClick={click}>
+          <Button look="danger" onClick={click}>
             Drop it
-          </button>
+          </Button>
         </>
       )}
-      <button
+      <Button
         id="change"
-        class="button plain"
-        type="button"
+        look="plain"
+
         onClick={isAsked ? forget : isChanged ? click : drop}
       >
         {isAsked ? 'Keep it' : 'Drop the changes'}
-      </button>
+      </Button>
     </span>
   );
 }
@@ -190,7 +190,7 @@ export function LeftOver({ typed, what, drop }: LeftOverProps) {
             <Text of={one} layout="block" />
           </blockquote>
         ))}
-      {args !== undefined && <Changes before={args.from} after={args.draft.value} />}
+      {args && <Changes before={args.from} after={args.draft.value} />}
       {Object.entries(args?.draft.texts ?? {}).map(([path, half]) => (
         <p key={path}>
           <code>
@@ -199,14 +199,8 @@ export function LeftOver({ typed, what, drop }: LeftOverProps) {
         </p>
       ))}
       <div class="buttons">
-        {window.isSecureContext && (
-          <button class="button" type="button" onClick={copy}>
-            Copy it
-          </button>
-        )}
-        <button class="button" type="button" onClick={drop}>
-          Drop it
-        </button>
+        {window.isSecureContext && <Button onClick={copy}>Copy it</Button>}
+        <Button onClick={drop}>Drop it</Button>
       </div>
     </section>
   );

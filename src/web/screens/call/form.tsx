@@ -3,7 +3,6 @@ import { useRef, useState } from 'preact/hooks';
 import type { Issue, JsonSchema } from '../../../contract/tool';
 import {
   type ArgumentsDraft,
-  type Earlier,
   issuesAt,
   issuesWithin,
   type Path,
@@ -16,7 +15,7 @@ import { type Field, formOf, variantOf, withUnnamed } from '../../model/argument
 import { Input, Issues } from './inputs';
 import { SeenEnd } from '../../ui/seen';
 import { Text, visibleText } from '../../ui/text';
-import { Select } from '../../ui/widgets';
+import { Button, Select } from '../../ui/widgets';
 
 /** One field of the form, and the fields below it. */
 interface FieldProps {
@@ -57,13 +56,13 @@ function FieldView(props: FieldProps) {
   if (value === undefined && !field.required) {
     return (
       <p class="field absent">
-        <button
-          class="button plain"
-          type="button"
+        <Button
+          look="plain"
+
           onClick={() => setDraft(setAt(draft, path, field.initial))}
         >
           + <Text of={nameOf(props)} />
-        </button>
+        </Button>
         <Help {...props} />
       </p>
     );
@@ -83,7 +82,7 @@ function UnionField(props: FieldProps) {
   const variants = field.variants ?? [];
   const value = valueAt(draft.value, path);
   const [wish, setWish] = useState<number>();
-  const typed = useRef<Earlier[]>([]).current;
+  const typed = useRef<Parameters<typeof putBack>[2][]>([]).current;
   const at = variantOf(variants, value, wish);
   const chosen = variants[at];
   const choose = (next: number) => {
@@ -170,9 +169,9 @@ function ListField(props: FieldProps) {
           }}
         />
       ))}
-      <button class="button plain" type="button" onClick={add}>
+      <Button look="plain" onClick={add}>
         + another
-      </button>
+      </Button>
     </Group>
   );
 }
@@ -199,10 +198,10 @@ function Remove(props: FieldProps) {
   const act = remove ?? (field.required ? undefined : () => setDraft(setAt(draft, path, undefined)));
   if (act === undefined) return null;
   return (
-    <button class="button plain" type="button" onClick={act}>
-      {remove === undefined ? 'Leave out' : 'Remove'}
+    <Button look="plain" onClick={act}>
+      {remove ? 'Remove' : 'Leave out'}
       <span class="sr-only"> {nameOf(props)}</span>
-    </button>
+    </Button>
   );
 }
 

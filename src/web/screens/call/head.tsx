@@ -4,8 +4,7 @@ import { describeModel } from '../../../history/model-label';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
-import { hrefOf } from '../../model/route';
-import { Chip } from '../../ui/widgets';
+import { Button, Chip, TurnLink } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { goTo } from '../../ui/app';
 
@@ -41,30 +40,30 @@ export function CallHead({ view, call, wants, facts, children }: HeadProps) {
   const Title = usePanelTitle();
   useEffect(() => {
     if (title.current === null) return;
-    if (around !== undefined) around.opened(title.current);
+    if (around) around.opened(title.current);
     else if (isFocusLost()) title.current.focus();
   }, []);
   return (
     <header class="call-head">
       <div class="title-line">
         {around === undefined && (
-          <button
-            class="button plain back"
-            type="button"
+          <Button
+            look="plain back"
+
             aria-label="Back to the inbox"
             onClick={() => goTo({ at: 'inbox' })}
           >
             ←
-          </button>
+          </Button>
         )}
         <Title class="call-title" tabIndex={-1} ref={title}>
           <Code of={call.tool} />
           {wants === undefined && <Chip of={describePhase(call)} />}
         </Title>
         {facts !== undefined && (
-          <button class="button plain" type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <Button look="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             Details
-          </button>
+          </Button>
         )}
       </div>
       <p class="crumbs">
@@ -92,10 +91,7 @@ export function CallHead({ view, call, wants, facts, children }: HeadProps) {
 function Ids({ view, call }: Pick<HeadProps, 'view' | 'call'>) {
   return (
     <>
-      <a href={hrefOf({ at: 'turn', turn: view.turn })}>
-        <Text of={view.turn} />
-      </a>{' '}
-      <span>call {call.callId}</span>
+      <TurnLink of={view.turn} /> <span>call {call.callId}</span>
     </>
   );
 }
@@ -137,7 +133,7 @@ export function UserAsked({ view }: { view: TurnView }) {
         <Text of={view.prompt} layout="block" kind="prose" />
       </blockquote>
       <Files of={view.files} />
-      {view.origin !== undefined && <OriginLine of={view.origin} />}
+      {view.origin && <OriginLine of={view.origin} />}
     </figure>
   );
 }

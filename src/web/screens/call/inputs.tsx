@@ -18,9 +18,9 @@ import { blocksOf } from '../../model/review';
 import { SeenEnd } from '../../ui/seen';
 import { Pieces, Text, visibleText } from '../../ui/text';
 import type { Issue } from '../../../contract/tool';
+import type { Json } from '../../../contract/json';
 
-/** The props of every input. */
-interface InputProps {
+interface InputPlace {
   field: Field;
   path: Path;
   draft: ArgumentsDraft;
@@ -30,12 +30,29 @@ interface InputProps {
   describedBy: string;
 }
 
+/** The props of every input. */
+interface InputProps {
+  field: Field;
+  value: Json | undefined;
+  set: (value: Json | undefined) => void;
+  /** What was typed, while it is not a value. */
+  half: string | undefined;
+  attributes: { id: string; 'aria-invalid': boolean; 'aria-describedby': string; spellcheck: boolean };
+}
+
 /** The input of a value, by the kind of its field. */
-export function Input(props: InputProps) {
-  switch (props.field.kind) {
+export function Input({ field, path, draft, setDraft, id, isInvalid, describedBy }: InputPlace) {
+  const props: InputProps = {
+    field,
+    value: valueAt(draft.value, path),
+    set: (value) => setDraft(setAt(draft, path, value)),
+    half: draft.texts[pointerOf(path)]?.text,
+    attributes: { id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy, spellcheck: false },
+  };
+  switch (field.kind) {
     case 'number':
     case 'integer':
-      return <NumberInput {...props} />;
+      return <NumberInput {...props} take={(text) => setDraft(setNumber(draft, path, text))} />;
     case 'boolean':
       return <YesNoInput {...props} />;
     case 'choice':
@@ -44,12 +61,12 @@ export function Input(props: InputProps) {
       return <DateInput {...props} />;
     case 'nothing':
       return (
-        <output id={props.id} class="quiet">
+        <output id={id} class="quiet">
           nothing (null)
         </output>
       );
     case 'json':
-      return <JsonInput {...props} />;
+      return <JsonInput {...props} take={(text) => setDraft(setText(draft, path, text))} />;
     default:
       return <TextInput {...props} />;
   }
@@ -62,25 +79,23 @@ const ONE_LINE = 48;
  * An input for text of one or more lines. If the input would not show all characters, the text with marks is below the
  * input.
  */
-function TextInput({ field, path, draft, setDraft, ...rest }: InputProps) {
-  const value = valueAt(draft.value, path);
+function TextInput({ field, value, set, attributes }: InputProps) {
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
   const isLong = field.kind === 'lines' || text.includes('\n') || text.length > ONE_LINE;
   // The kind of input must not change while a person types, or the focus would be lost.
   const [startsLong] = useState(isLong);
-  const take = (typed: string) => setDraft(setAt(draft, path, typed));
   const marked = segments(text, 'block');
   return (
     <>
       {startsLong ? (
-        <TextArea {...common(rest)} text={text} take={take} />
+        <TextArea {...attributes} text={text} take={set} />
       ) : (
         <input
-          {...common(rest)}
+          {...attributes}
           class={widthOf(field)}
           type="text"
           value={text}
-          onInput={({ currentTarget }) => take(currentTarget.value)}
+          onInput={({ currentTarget }) => set(currentTarget.value)}
         />
       )}
       {marked.some(({ kind }) => kind === 'mark') && (
@@ -101,7 +116,7 @@ function widthOf({ mostCharacters = Infinity, limits = '' }: Field): string {
   return mostCharacters <= ONE_LINE || limits.startsWith('a') ? 'middle' : 'wide';
 }
 
-type AreaProps = ReturnType<typeof common> & { text: string; take: (typed: string) => void };
+type AreaProps = InputProps['attributes'] & { text: string; take: (typed: string) => void };
 
 /**
  * A text area as high as its text, so that the whole text is visible. A person has seen the text once each screen of it
@@ -137,8 +152,7 @@ export function TextArea({ text, take, ...rest }: AreaProps) {
 
 /** A date as text, which is checked, with a calendar beside it. */
 function DateInput(props: InputProps) {
-  const { path, draft, setDraft } = props;
-  const value = valueAt(draft.value, path);
+  const { value, set } = props;
   const isDate = typeof value === 'string' && fitsFormat('date', value) === true;
   return (
     <div class="date">
@@ -149,18 +163,21 @@ function DateInput(props: InputProps) {
         aria-label="Calendar"
         value={isDate ? value : ''}
         onInput={({ currentTarget }) => {
-          if (currentTarget.value !== '') setDraft(setAt(draft, path, currentTarget.value));
+          if (currentTarget.value !== '') set(currentTarget.value);
         }}
       />
     </div>
   );
 }
 
+/** The props of an input whose text may not be a value yet. */
+interface TypedProps extends InputProps {
+  take: (text: string) => void;
+}
+
 /** An input for a number. Other text stays as typed and is marked as wrong. */
-function NumberInput({ path, draft, setDraft, ...rest }: InputProps) {
-  const value = valueAt(draft.value, path);
-  const inDraft = typeof value === 'string' ? value : JSON.stringify(value ?? '');
-  const given = draft.texts[pointerOf(path)]?.text ?? inDraft;
+function NumberInput({ value, half, take, attributes }: TypedProps) {
+  const given = half ?? (typeof value === 'string' ? value : JSON.stringify(value ?? ''));
   const [text, setTyped] = useState(given);
   // A person who types `1.05` first types `1.` and `1.0`, so the text stays until the value changes.
   useEffect(() => {
@@ -168,43 +185,41 @@ function NumberInput({ path, draft, setDraft, ...rest }: InputProps) {
   }, [value]);
   return (
     <input
-      {...common(rest)}
+      {...attributes}
       class="narrow"
       type="text"
       inputMode="decimal"
       value={text}
       onInput={({ currentTarget }) => {
         setTyped(currentTarget.value);
-        setDraft(setNumber(draft, path, currentTarget.value));
+        take(currentTarget.value);
       }}
     />
   );
 }
 
 /** Yes or no. */
-function YesNoInput({ path, draft, setDraft, ...rest }: InputProps) {
+function YesNoInput({ value, set, attributes }: InputProps) {
   return (
     <input
-      {...common(rest)}
+      {...attributes}
       type="checkbox"
-      checked={valueAt(draft.value, path) === true}
-      onChange={({ currentTarget }) => setDraft(setAt(draft, path, currentTarget.checked))}
+      checked={value === true}
+      onChange={({ currentTarget }) => set(currentTarget.checked)}
     />
   );
 }
 
 /** A choice of one of a few values. Any other current value is shown unchanged. */
-function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps) {
-  const options = field.options ?? [];
-  const current = valueAt(draft.value, path);
+function ChoiceInput({ field: { options = [] }, value: current, set, attributes }: InputProps) {
   const value = JSON.stringify(current ?? null);
   const isThere = current !== undefined;
   const chosen = options.findIndex((option) => JSON.stringify(option) === value);
   return (
     <select
-      {...common(rest)}
+      {...attributes}
       value={String(chosen)}
-      onChange={({ currentTarget }) => setDraft(setAt(draft, path, options[Number(currentTarget.value)]))}
+      onChange={({ currentTarget }) => set(options[Number(currentTarget.value)])}
     >
       {chosen < 0 && <option value="-1">{isThere ? visibleText(value) : 'Choose one …'}</option>}
       {options.map((option, index) => (
@@ -219,19 +234,13 @@ function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps) {
 }
 
 /** Any value, as JSON. */
-function JsonInput({ path, draft, setDraft, ...rest }: InputProps) {
-  const value = valueAt(draft.value, path);
-  const given = draft.texts[pointerOf(path)]?.text ?? JSON.stringify(value ?? null, null, 2);
-  const [text, setTyped] = useState(given);
-  const take = (typed: string) => {
+function JsonInput({ value, half, take, attributes }: TypedProps) {
+  const [text, setTyped] = useState(half ?? JSON.stringify(value ?? null, null, 2));
+  const type = (typed: string) => {
     setTyped(typed);
-    setDraft(setText(draft, path, typed));
+    take(typed);
   };
-  return <TextArea {...common(rest)} {...{ text, take }} />;
-}
-
-function common({ id, isInvalid, describedBy }: Pick<InputProps, 'id' | 'isInvalid' | 'describedBy'>) {
-  return { id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy, spellcheck: false };
+  return <TextArea {...attributes} text={text} take={type} />;
 }
 
 /**

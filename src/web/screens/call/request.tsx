@@ -10,8 +10,8 @@ import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
 import { whoDecides } from '../../model/labels';
 import { changedText, describeEffect } from '../../../history/labels';
-import { Deadline, Key } from '../../ui/widgets';
-import { useAppContext, useLate, useNow, useTabVisible } from '../../ui/app';
+import { Button, Deadline, Key } from '../../ui/widgets';
+import { useAppContext, useLate, useTabVisible } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/digest';
 import { deceivingText } from '../../model/review';
 import { ArgumentsView, Changes } from './content';
@@ -126,11 +126,10 @@ function useLookers({ view, callId }: CallDetails): readonly string[] {
 /** How long there is, who decides, and who else looks at it. */
 function Wants({ request, details }: Pick<ProposalProps, 'request' | 'details'>) {
   const { session } = useAppContext();
-  const now = useNow();
   const others = useLookers(details);
   return (
     <>
-      <Deadline of={request.deadline} now={now} />
+      <Deadline of={request.deadline} />
       <span>
         <Text of={whoDecides(details, session)} />
       </span>
@@ -218,7 +217,7 @@ function Proposal({ details, request, review }: ProposalProps) {
   return (
     <>
       <Deceiving review={review} />
-      {edited !== undefined && proposed !== undefined && (
+      {edited && proposed !== undefined && (
         <section aria-labelledby="proposed-title">
           <h2 id="proposed-title">Against what the model asked for</h2>
           <p class="quiet">
@@ -229,11 +228,11 @@ function Proposal({ details, request, review }: ProposalProps) {
           <Changes before={proposed} after={request.arguments} />
         </section>
       )}
-      {preview !== undefined && (
+      {preview && (
         <section aria-labelledby="what-title" class={edit.isEdited ? 'outdated' : undefined}>
           <h2 id="what-title">
             {edit.isEdited ? 'What it does without your changes' : 'What it does'}
-            {edited !== undefined && !edit.isEdited && (
+            {edited && !edit.isEdited && (
               <span class="quiet">
                 {' '}
                 with the changes of <Text of={edited.approver} />
@@ -249,7 +248,7 @@ function Proposal({ details, request, review }: ProposalProps) {
         </section>
       )}
       <Arguments {...{ details, request, review }} />
-      {edit.edited !== undefined && (
+      {edit.edited && (
         <section aria-labelledby="changes-title">
           <h2 id="changes-title">Your changes</h2>
           <Changes before={request.arguments} after={edit.edited} />
@@ -271,9 +270,9 @@ function Arguments({ details, request, review }: ProposalProps) {
       <div class="section-head">
         <h2 id="arguments-title">Arguments</h2>
         {draft === undefined && details.offers.includes('edit') && (
-          <button id="change" class="button" type="button" aria-keyshortcuts="e" onClick={edit.start}>
+          <Button id="change" aria-keyshortcuts="e" onClick={edit.start}>
             Change <Key of="e" />
-          </button>
+          </Button>
         )}
       </div>
       {draft === undefined ? (

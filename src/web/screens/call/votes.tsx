@@ -5,7 +5,7 @@ import type { RequestOpened } from '../../../history/events';
 import type { DecisionBody } from '../../../server/api';
 import { poster, sendDecision } from '../../http';
 import { decisionText } from '../../model/review';
-import { FormDialog, useSure } from '../../ui/widgets';
+import { Button, FormDialog, useSure, Opener } from '../../ui/widgets';
 import { LinesInput } from './inputs';
 import { type DecidingProps, useSend } from './send';
 
@@ -21,7 +21,11 @@ export function VoteActions(props: VotesProps) {
   return (
     <div class="vote-actions">
       {ownVote !== undefined && <Withdraw {...props} vote={ownVote === 'denied' ? 'denial' : 'approval'} />}
-      {offers.includes('ask-again') && <AskAgain {...props} />}
+      {offers.includes('ask-again') && (
+        <div>
+          <Opener label="Ask again …" dialog={(close) => <AgainDialog {...props} close={close} />} />
+        </div>
+      )}
     </div>
   );
 }
@@ -51,27 +55,9 @@ function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }) {
       <p role="status">
         {isAsked && `Your ${vote} counts no more then, and the call waits for others. You may vote again.`}
       </p>
-      <button
-        class="button"
-        type="button"
-        aria-disabled={isSending}
-        onClick={isSending ? undefined : click}
-        onBlur={forget}
-      >
+      <Button aria-disabled={isSending} onClick={isSending ? undefined : click} onBlur={forget}>
         {isAsked ? 'Withdraw it now' : 'Withdraw my vote …'}
-      </button>
-    </div>
-  );
-}
-
-function AskAgain(props: VotesProps) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <div>
-      <button class="button" type="button" onClick={() => setOpen(true)}>
-        Ask again …
-      </button>
-      {isOpen && <AgainDialog {...props} close={() => setOpen(false)} />}
+      </Button>
     </div>
   );
 }

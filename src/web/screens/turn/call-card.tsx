@@ -4,13 +4,13 @@ import { without } from '../../../contract/result';
 import { span } from '../../../contract/text/times';
 import { type CallView, isWaiting } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
-import { Chip, Dialog } from '../../ui/widgets';
+import { Button, Chip, Dialog, Opener } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { ArgumentsView, DecidedPreview, Outcome } from '../call/content';
 import { send, turnPath } from '../../http';
 import { errorText } from '../../model/labels';
 import { isChanged, issuesOf } from '../../model/draft';
-import { draftFor, type ForkDraft, toForkBody, type Way, waysFor, whyNotFork } from '../../model/fork-draft';
+import { draftFor, type ForkDraft, toForkBody, waysFor, whyNotFork } from '../../model/fork-draft';
 import { LIMITS } from '../../../contract/limits';
 import type { StartedForkAnswer } from '../../../server/api';
 import { goTo, useAppContext, useKept } from '../../ui/app';
@@ -18,7 +18,7 @@ import { EditArguments } from '../call/edit';
 import { CallName } from '../call/head';
 import { LinesInput } from '../call/inputs';
 
-const WAY_LABELS: Readonly<Record<Way, string>> = {
+const WAY_LABELS: Readonly<Record<ForkDraft['way'], string>> = {
   arguments: 'the call had other arguments',
   approved: 'it had been approved',
   denied: 'it had been denied',
@@ -44,9 +44,9 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps) {
   return (
     <div class="call-card" id={`call-${call.callId}`} tabIndex={-1}>
       <div class="call-line">
-        <button class="button plain" type="button" aria-expanded={isOpen} onClick={toggle}>
+        <Button look="plain" aria-expanded={isOpen} onClick={toggle}>
           <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> <CallName {...call} />
-        </button>
+        </Button>
         <Chip of={describePhase(call)} />
         {!isOpen && (
           <code class="call-summary quiet">
@@ -54,7 +54,12 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps) {
           </code>
         )}
         {call.durationMs !== undefined && <span class="quiet">{span(call.durationMs)}</span>}
-        <WhatIf turn={turn} call={call} />
+        <Opener
+          label="What if …"
+          look="plain what-if"
+          aria-label={`What if … at ${call.callId}`}
+          dialog={(close) => <WhatIfDialog {...{ turn, call, close }} />}
+        />
         {isWaiting(call) && (
           <a class="button primary" href={hrefOf({ at: 'call', turn, callId: call.callId })}>
             {call.phase === 'request' ? 'Decide' : call.phase === 'question' ? 'Answer' : 'Resolve'}
@@ -78,27 +83,11 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps) {
 interface WhatIfProps {
   turn: string;
   call: CallView;
+  close: () => void;
 }
 
-/** Offers to fork the turn at a call. */
-function WhatIf({ turn, call }: WhatIfProps) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <button
-        class="button plain what-if"
-        type="button"
-        aria-label={`What if … at ${call.callId}`}
-        onClick={() => setOpen(true)}
-      >
-        What if …
-      </button>
-      {isOpen && <WhatIfDialog {...{ turn, call }} close={() => setOpen(false)} />}
-    </>
-  );
-}
-
-function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }) {
+/** Forks the turn at a call. */
+function WhatIfDialog({ turn, call, close }: WhatIfProps) {
   const { value: draft, ...kept } = useKept(`fork/${turn}/${call.callId}`, draftFor(call));
   const { isSending, problem, start } = useStart(turn, call.callId, kept.forget);
   return (
@@ -179,16 +168,14 @@ function ForkForm(props: FormProps) {
         {why ?? (problem !== undefined && <Text of={problem} />)}
       </p>
       <div class="buttons">
-        <button class="button" type="button" onClick={cancel}>
-          Cancel
-        </button>
-        <button
-          class={`button ${draft.live ? 'danger' : 'primary'}`}
+        <Button onClick={cancel}>Cancel</Button>
+        <Button
+          look={draft.live ? 'danger' : 'primary'}
           type="submit"
           disabled={why !== undefined || isSending}
         >
           {draft.live ? 'Fork for real' : 'Fork without effects'}
-        </button>
+        </Button>
       </div>
     </form>
   );

@@ -12,8 +12,8 @@ import { sumUsage } from '../../../contract/spending/usage';
 import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView, CallView, StepView } from '../../../history/view-types';
-import { type LiveTurn, useEvents, type Following, withDelta, listenToEnd } from '../../live';
-import { Chip, Unreadable, useSure, Select } from '../../ui/widgets';
+import { type Follower, type LiveText, useEvents, withDelta } from '../../live';
+import { Button, Chip, Unreadable, useSure, Select, TurnLink } from '../../ui/widgets';
 import { Code, Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow, useTabTitle } from '../../ui/app';
 import { Writing } from '../../ui/writing';
@@ -21,6 +21,7 @@ import { send, turnPath } from '../../http';
 import { errorText } from '../../model/labels';
 import { hrefOf } from '../../model/route';
 import type { Pending, PendingActivity } from '../../../client/types';
+import type { ApiError } from '../../../server/api';
 import { type CallFilter, callFits } from '../../model/timeline';
 import { CallCard } from './call-card';
 import { viewOf } from '../../../history/view';
@@ -42,7 +43,7 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
   if (view === undefined) return <Unread live={live} />;
   return (
     <article class="turn" aria-labelledby="turn-title">
-      {problem !== undefined && (
+      {problem && (
         <p class="banner bad" role="alert">
           <Text of={errorText(problem)} />
         </p>
@@ -94,7 +95,7 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }) {
 function Now({ view, live: { pending, text }, shown }: NowProps) {
   return (
     <>
-      {pending !== undefined && view.endedAt === null && <Running pending={pending} />}
+      {pending && view.endedAt === null && <Running pending={pending} />}
       <Writing {...{ view, text, pending }} />
       <Result view={view} />
       <Steps view={view} shown={shown} />
@@ -123,11 +124,7 @@ function TurnHead({ view }: { view: TurnView }) {
         ))}
         {view.fork !== undefined && (
           <span>
-            fork of{' '}
-            <a href={hrefOf({ at: 'turn', turn: view.fork.of })}>
-              <Text of={view.fork.of} />
-            </a>{' '}
-            from {view.fork.from} on
+            fork of <TurnLink of={view.fork.of} /> from {view.fork.from} on
           </span>
         )}
       </p>
@@ -148,7 +145,7 @@ function TurnHead({ view }: { view: TurnView }) {
 
 /** What a turn has spent, if the turn has a budget or a price. */
 function Spending({ view: { budget, spent } }: { view: TurnView }) {
-  const limits = budget === undefined ? '' : budgetText(budget);
+  const limits = budget ? budgetText(budget) : '';
   if (spent === undefined || (limits === '' && spent.money === undefined)) return null;
   return <> · {`spent ${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`}</>;
 }
@@ -157,8 +154,8 @@ function Result({ view }: { view: TurnView }) {
   const { answer, error } = view;
   if (answer === undefined && error === undefined) return null;
   return (
-    <section class={`result ${error === undefined ? 'good' : 'bad'}`} aria-labelledby="result-title">
-      <h2 id="result-title">{error === undefined ? 'Answer' : 'It ended without an answer'}</h2>
+    <section class={`result ${error ? 'bad' : 'good'}`} aria-labelledby="result-title">
+      <h2 id="result-title">{error ? 'It ended without an answer' : 'Answer'}</h2>
       <p class="prose">
         {answer === '' && error === undefined ? (
           <span class="quiet">The model had nothing more to say.</span>
@@ -166,7 +163,7 @@ function Result({ view }: { view: TurnView }) {
           <Text of={error?.message ?? answer ?? ''} layout="block" kind="prose" />
         )}
       </p>
-      {error !== undefined && answer !== undefined && answer !== '' && (
+      {error && answer !== undefined && answer !== '' && (
         <p class="prose">
           <span class="quiet">What the model said last:</span>{' '}
           <Text of={answer} layout="block" kind="prose" />
@@ -223,16 +220,16 @@ function CancelTurn({ view }: { view: TurnView }) {
       {isAsked ? (
         <>
           {way.means}{' '}
-          <button class="button danger" type="button" onClick={sure.click}>
+          <Button look="danger" onClick={sure.click}>
             {way.does}
-          </button>{' '}
+          </Button>{' '}
         </>
       ) : (
         sure.isAsked && 'It was asked to end meanwhile. '
       )}
-      <button class="button plain" type="button" onClick={isAsked ? sure.forget : offer}>
+      <Button look="plain" onClick={isAsked ? sure.forget : offer}>
         {isAsked ? 'Keep it' : way.offer}
-      </button>
+      </Button>
     </span>
   );
 }
@@ -258,7 +255,7 @@ function Running({ pending }: { pending: Pending }) {
           <code>countersign worker</code>.
         </p>
       ))}
-      {failingTask !== undefined && (
+      {failingTask && (
         <p class="banner ask">
           This turn stands still: <Text of={failingTaskText(failingTask)} />
         </p>
@@ -325,14 +322,12 @@ function Steps({ view, shown }: { view: TurnView; shown: Place | undefined }) {
           <span class="quiet" role="status">
             {filter !== 'all' && `${fitting.length} of ${counted(view.calls.length, 'call')}`}
           </span>
-          <button
-            class="button"
-            type="button"
+          <Button
             disabled={fitting.length === 0}
             onClick={() => setOpen(new Set(isAllOpen ? [] : fitting.map(({ callId }) => callId)))}
           >
             {isAllOpen ? 'Close all' : 'Open all'}
-          </button>
+          </Button>
         </div>
       )}
       <ol>
@@ -400,15 +395,18 @@ function StepCard({ step, view, calls, open, toggle }: StepProps) {
   );
 }
 
-const EMPTY: LiveTurn = {
-  events: [],
-  view: undefined,
-  pending: undefined,
-  text: undefined,
-  connection: 'connecting',
-  problem: undefined,
-  ended: false,
-};
+interface LiveTurn {
+  events: readonly TurnEvent[];
+  /** The turn. Undefined until all events so far have come: half a turn would look like a turn that still runs. */
+  view?: TurnView;
+  pending?: Pending;
+  /** The text that the model writes now, or wrote last. */
+  text?: LiveText;
+  /** Why the turn cannot be read: the turn does not exist, or the server refuses. */
+  problem?: ApiError;
+}
+
+const EMPTY: LiveTurn = { events: [] };
 
 /**
  * Reads a turn from its start, and then follows it while the tab is visible. The id of an event is its place in the
@@ -416,47 +414,39 @@ const EMPTY: LiveTurn = {
  */
 function useTurn(turn: string): LiveTurn {
   const byPlace = useRef(new Map<number, TurnEvent>()).current;
-  return useEvents(turnPath(turn), EMPTY, (url, following) => followTurn(url, byPlace, following));
+  return useEvents(turnPath(turn), EMPTY, (setState) => followTurn(byPlace, setState));
 }
 
-/** Follows a turn: adds its events by place and sets the state, until the returned function is called. */
+/** Follows a turn: adds its events by place, and sets the state. */
 function followTurn(
-  url: string,
   byPlace: Map<number, TurnEvent>,
-  { setState, signedOut }: Following<LiveTurn>,
-): () => void {
-  const set = (part: Partial<LiveTurn>) => setState((last) => ({ ...last, ...part }));
-  let drawn = 0;
+  setState: (change: (last: LiveTurn) => LiveTurn) => void,
+): Follower {
+  const got: Omit<LiveTurn, 'problem'> = { events: [] };
   let isWhole = false;
-  const draw = () => {
-    drawn = 0;
-    const events = [...byPlace.values()];
-    if (isWhole) return set({ events, view: viewOf(events) });
-    setState((last) => (last.view === undefined ? { ...last, events } : last));
+  let isChanged = false;
+  const whole = () => {
+    isChanged ||= !isWhole;
+    isWhole = true;
   };
-  // A long turn sends hundreds of events in a burst, and one render is enough for all of them.
-  const drawSoon = (part: Partial<LiveTurn> = {}) => {
-    set(part);
-    drawn ||= requestAnimationFrame(draw);
-  };
-  const on = {
-    turn: (data: string, id: string) => {
-      byPlace.set(Number(id), JSON.parse(data));
-      drawSoon();
+  return {
+    on: {
+      turn: (data, id) => {
+        byPlace.set(Number(id), JSON.parse(data));
+        isChanged = true;
+      },
+      pending: (data) => {
+        whole();
+        got.pending = JSON.parse(data);
+      },
+      text: (data) => void (got.text = withDelta(got.text, JSON.parse(data))),
+      end: whole,
     },
-    pending: (data: string) => {
-      isWhole = true;
-      drawSoon({ pending: JSON.parse(data) });
+    draw: () => {
+      if (isChanged) got.events = [...byPlace.values()];
+      if (isChanged && isWhole) got.view = viewOf(got.events);
+      isChanged = false;
+      setState((last) => (isWhole || last.view === undefined ? { ...last, ...got } : last));
     },
-    text: (data: string) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
-    end: () => {
-      isWhole = true;
-      drawSoon({ ended: true });
-    },
-  };
-  const stop = listenToEnd(url, on, set, signedOut);
-  return () => {
-    cancelAnimationFrame(drawn);
-    stop();
   };
 }
