@@ -1,6 +1,7 @@
 import canonicalize from 'canonicalize';
 import type { JsonObject } from '../contract/json';
 import { CountersignError } from '../contract/errors';
+import { unitEscapes } from '../contract/text/bytes';
 import { sha256 } from '../system/sha256';
 
 /** The previous hash in the first record. */
@@ -55,10 +56,7 @@ export interface AuditRecord {
 
 /** A value as JSON in ASCII, so that a file cannot write the same text in two ways. */
 export function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[\u007f-\uffff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, unitEscapes);
 }
 
 /** The problem with a record. `index` counts from 0, `line` from 1. */

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../contract/json';
+import { isObject, type Json, type JsonObject, pointerStep } from '../../contract/json';
 import { describeIssues, isNumberText, readJson, readNumber } from '../../contract/read-json';
 import { isSchema } from '../../contract/schema/reference';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
@@ -29,7 +29,7 @@ export function isChanged({ value, texts }: ArgumentsDraft, from: JsonObject): b
 
 /** The JSON pointer of a path, as in the issues of the schema. */
 export function pointerOf(path: Path): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return path.map((part) => `/${pointerStep(part)}`).join('');
 }
 
 /** The value at a path. Undefined if the path leads nowhere. */
