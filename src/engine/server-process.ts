@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { CountersignError, errnoOf } from '../contract/errors';
 import { isAlive } from '../system/lock';
+import { proxyArgs } from '../system/loopback';
 import { describeError } from './run';
 import { SEARCH_ATTRIBUTES } from '../contract/names';
 
@@ -160,7 +161,11 @@ export const waitUntilReady = async ({
 };
 
 const ask = async (address: string, namespace: string): Promise<void> => {
-  const connection = await Connection.connect({ address, connectTimeout: CONNECT_MS });
+  const connection = await Connection.connect({
+    address,
+    connectTimeout: CONNECT_MS,
+    channelArgs: proxyArgs(address),
+  });
   try {
     const { workflowService } = connection;
     await workflowService.describeNamespace({ namespace });
