@@ -4,7 +4,7 @@
  * of them run that end workers, or that do not.
  */
 import nodes from './nodes.cjs';
-import { say } from './root.mjs';
+import { exitWith } from './root.mjs';
 import { conclude, runJest } from './test-run.mjs';
 import { ENDING, isTimed, stagesOf, testFiles } from './tests.mjs';
 
@@ -42,11 +42,7 @@ const main = async (args) => {
   const ending = args.includes('--steady') ? [] : files.filter(isTimed);
   for (const stage of [...stagesOf(steady), ...stagesOf(ending)])
     runs.push(...(await Promise.all(nodes.NODES.map((version) => onNode(version, stage)))));
-  process.exitCode = conclude(runs);
+  return conclude(runs);
 };
 
-main(process.argv.slice(2)).catch((error) => {
-  say(error.message);
-  process.stdout.write('0 passed, 1 failed\n');
-  process.exitCode = 1;
-});
+void exitWith(main(process.argv.slice(2)), '0 passed, 1 failed\n');
