@@ -111,7 +111,7 @@ export const endWithUs = (server: ServerProcess, inMemory: boolean): (() => void
 };
 
 const watchFor = (pid: number): (() => void) => {
-  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$1"', 'sh', String(pid)], {
+  const watcher = spawn('/bin/sh', ['-c', 'read -r _; kill -9 "$1"', 'sh', String(pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
