@@ -5,7 +5,7 @@
 import { check } from './check.mjs';
 import { checkNode, install, isInstallStale } from './install.mjs';
 import { withLock } from './lock.mjs';
-import { at, say } from './root.mjs';
+import { at, exitWith } from './root.mjs';
 import { runShown } from './run.mjs';
 import { adaptToMachine } from './surroundings.mjs';
 
@@ -57,12 +57,4 @@ const main = async ([name, ...args]) => {
   return command(args);
 };
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error) => {
-    say(error.message);
-    process.exitCode = 1;
-  },
-);
+void exitWith(main(process.argv.slice(2)));

@@ -1,8 +1,9 @@
 /** What a cluster is made of: programs of the system, and the server built from its published source. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { postgresFolder } from './parts.cjs';
 import { at, say } from './root.mjs';
 
 const require = createRequire(import.meta.url);
@@ -16,32 +17,13 @@ const SQL_TOOL = { package: 'tools/sql', program: 'temporal-sql-tool' };
 
 /** The directory of PostgreSQL's programs; throws what to install when there is none. */
 export const findPostgres = () => {
-  const found = candidates().find((directory) =>
-    ['initdb', 'postgres'].every((name) => existsSync(join(directory, name))),
-  );
+  const found = postgresFolder(process.env);
   if (found !== undefined) return found;
   throw new Error(
     'PostgreSQL is missing: initdb and postgres are neither on PATH nor in COUNTERSIGN_POSTGRES_BIN.\n' +
       'Install it (Debian, Ubuntu: `apt-get install postgresql`; macOS: `brew install postgresql@16`) and run this again.',
   );
 };
-
-const candidates = () => [
-  ...[process.env.COUNTERSIGN_POSTGRES_BIN ?? ''].filter(Boolean),
-  ...(process.env.PATH ?? '').split(delimiter).filter(Boolean),
-  ...versions('/usr/lib/postgresql').map((version) => join('/usr/lib/postgresql', version, 'bin')),
-  ...['/opt/homebrew/opt', '/usr/local/opt'].flatMap((base) =>
-    versions(base)
-      .filter((name) => name.startsWith('postgresql'))
-      .map((name) => join(base, name, 'bin')),
-  ),
-];
-
-/** Newest first. */
-const versions = (directory) =>
-  existsSync(directory)
-    ? readdirSync(directory).sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
-    : [];
 
 /** The directory of `temporal-server` and `temporal-sql-tool`: from the cache, or built into it once. */
 export const buildServer = async () => {
@@ -79,10 +61,12 @@ const goInstall = async (bin) => {
   const startedAt = Date.now();
   const counts = { modules: 0, packages: 0 };
   const onLine = (line) => void counts[line.startsWith('go: downloading') ? 'modules' : 'packages']++;
-  const ticker = engine('run').every(10_000, () =>
-    say(
-      `building the server: ${counts.modules} modules fetched, ${counts.packages} packages compiled, ${Math.round((Date.now() - startedAt) / 1000)} s`,
-    ),
+  const ticker = setInterval(
+    () =>
+      say(
+        `building the server: ${counts.modules} modules fetched, ${counts.packages} packages compiled, ${Math.round((Date.now() - startedAt) / 1000)} s`,
+      ),
+    10_000,
   );
   try {
     const env = { ...process.env, CGO_ENABLED: '0', GOBIN: bin };
@@ -91,7 +75,7 @@ const goInstall = async (bin) => {
     const { code, lines } = await runGo(args, { env, onLine });
     if (code !== 0) throw new Error(`the Temporal server cannot be built:\n${lines.slice(-8).join('\n')}`);
   } finally {
-    ticker.stop();
+    clearInterval(ticker);
   }
 };
 

@@ -5,7 +5,7 @@
  */
 import { buildServer } from './cluster-parts.mjs';
 import { findCli, withCluster } from './cluster.mjs';
-import { at, say } from './root.mjs';
+import { at, exitWith, say } from './root.mjs';
 import { conclude, runJest } from './test-run.mjs';
 
 const main = async (args) => {
@@ -46,13 +46,4 @@ const test = async ({ address, bin, cli }, args) => {
   return conclude([await runJest({ title: 'cluster', args: [...config, ...args], env })]);
 };
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error) => {
-    say(error.message);
-    process.stdout.write('0 passed, 1 failed\n');
-    process.exitCode = 1;
-  },
-);
+void exitWith(main(process.argv.slice(2)), '0 passed, 1 failed\n');

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPostgres } from './cluster-parts.mjs';
 import { startPostgres } from './cluster-postgres.mjs';
-import { at, root, say } from './root.mjs';
+import { at, exitWith, root } from './root.mjs';
 import { runShown } from './run.mjs';
 
 /**
@@ -87,12 +87,4 @@ const main = async ([name, prompt]) => {
   }
 };
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error) => {
-    say(error.message);
-    process.exitCode = 1;
-  },
-);
+void exitWith(main(process.argv.slice(2)));

@@ -3,13 +3,10 @@
  * or reads sources is left out: it says the same on each. Arguments choose other tests; with `--ending` or `--steady` only those
  * of them run that end workers, or that do not.
  */
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { say } from './root.mjs';
+import nodes from './nodes.cjs';
+import { exitWith } from './root.mjs';
 import { conclude, runJest } from './test-run.mjs';
 import { ENDING, isTimed, stagesOf, testFiles } from './tests.mjs';
-
-const NODES = ['22.23.3', '24.21.0'];
 
 /** What meets Node itself: files, processes, sockets, streams, keys, terminals, threads. */
 const MEETS_NODE = [
@@ -26,25 +23,16 @@ const FILES = [...MEETS_NODE, 'test/replay\\.', 'test/e2e/(crash-points|encrypti
 /** Of one Node; all are tested at the same time. */
 const WORKERS = 2;
 
-const platform = process.platform === 'win32' ? 'win' : process.platform;
-
 /** Files that end workers have a process of each Node for themselves, as a heartbeat has to be served in seconds. */
-const onNode = (version, { title, files }) => {
-  const packaged = `--package=node-${platform}-${process.arch}@${version}`;
-  return runJest({
+const onNode = (version, { title, files }) =>
+  runJest({
     title: `Node ${version}, ${title}`,
-    command: ['npm', 'exec', '--yes', packaged, '--', 'node'],
+    command: nodes.nodeCommand(version),
     args: [`--maxWorkers=${title === ENDING ? 1 : WORKERS}`, '--runTestsByPath', ...files],
     files: files.length,
-    // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node. Races and properties have all
-    // their attempts in `test:all`: another Node does not change what they find.
-    env: {
-      ...process.env,
-      COUNTERSIGN_THOROUGH: '',
-      npm_config_cache: join(tmpdir(), `countersign-nodes-${process.getuid?.() ?? ''}`),
-    },
+    // Races and properties have all their attempts in `test:all`: another Node does not change what they find.
+    env: { ...process.env, COUNTERSIGN_THOROUGH: '', ...nodes.NODE_ENV },
   });
-};
 
 const main = async (args) => {
   const runs = [];
@@ -53,12 +41,8 @@ const main = async (args) => {
   const steady = args.includes('--ending') ? [] : files.filter((file) => !isTimed(file));
   const ending = args.includes('--steady') ? [] : files.filter(isTimed);
   for (const stage of [...stagesOf(steady), ...stagesOf(ending)])
-    runs.push(...(await Promise.all(NODES.map((version) => onNode(version, stage)))));
-  process.exitCode = conclude(runs);
+    runs.push(...(await Promise.all(nodes.NODES.map((version) => onNode(version, stage)))));
+  return conclude(runs);
 };
 
-main(process.argv.slice(2)).catch((error) => {
-  say(error.message);
-  process.stdout.write('0 passed, 1 failed\n');
-  process.exitCode = 1;
-});
+void exitWith(main(process.argv.slice(2)), '0 passed, 1 failed\n');

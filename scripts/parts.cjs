@@ -11,10 +11,10 @@ const isProgram = (file) => {
   }
 };
 
+const foldersOnPath = (env) => (env.PATH ?? '').split(delimiter).filter(Boolean);
+
 const onPath = (name, env) =>
-  (env.PATH ?? '')
-    .split(delimiter)
-    .filter((folder) => folder !== '')
+  foldersOnPath(env)
     .map((folder) => join(folder, name))
     .find(isProgram);
 
@@ -39,12 +39,23 @@ const packagedChromium = () => {
 };
 
 const SWANK = '/usr/share/common-lisp/source/slime/swank-loader.lisp';
-const POSTGRES = '/usr/lib/postgresql';
 
-const hasPostgres = (env) =>
-  onPath('initdb', env) !== undefined ||
-  (existsSync(POSTGRES) &&
-    readdirSync(POSTGRES).some((version) => existsSync(join(POSTGRES, version, 'bin', 'initdb'))));
+/** The newest first. */
+const versionsIn = (folder) =>
+  existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => /^(postgresql.*|\d+)$/.test(name))
+        .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+        .map((name) => join(folder, name, 'bin'))
+    : [];
+
+/** The folder of PostgreSQL's programs. */
+const postgresFolder = (env) =>
+  [
+    ...[env.COUNTERSIGN_POSTGRES_BIN ?? ''].filter(Boolean),
+    ...foldersOnPath(env),
+    ...['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt'].flatMap(versionsIn),
+  ].find((folder) => ['initdb', 'postgres'].every((name) => isProgram(join(folder, name))));
 
 const all =
   (...names) =>
@@ -74,7 +85,11 @@ const PARTS = {
     packages: ['sbcl', 'cl-swank'],
     isHere: (env) => onPath('sbcl', env) !== undefined && existsSync(SWANK),
   },
-  postgres: { title: 'PostgreSQL', packages: ['postgresql'], isHere: hasPostgres },
+  postgres: {
+    title: 'PostgreSQL',
+    packages: ['postgresql'],
+    isHere: (env) => postgresFolder(env) !== undefined,
+  },
   prometheus: {
     title: 'Prometheus',
     packages: ['prometheus'],
@@ -89,4 +104,4 @@ const missingParts = (env = process.env) => Object.keys(PARTS).filter((name) => 
 const installCommand = (names) =>
   `${process.getuid?.() === 0 ? '' : 'sudo '}apt-get install ${names.flatMap((name) => PARTS[name].packages).join(' ')}`;
 
-module.exports = { PARTS, missingParts, installCommand, chromiumOfSystem, packagedChromium };
+module.exports = { PARTS, missingParts, installCommand, chromiumOfSystem, packagedChromium, postgresFolder };

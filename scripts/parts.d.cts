@@ -22,3 +22,6 @@ export function chromiumOfSystem(env: NodeJS.ProcessEnv): string | undefined;
 
 /** The folder of what an npm package brings for this platform. */
 export function packagedChromium(): string | undefined;
+
+/** The folder of PostgreSQL's programs: of `COUNTERSIGN_POSTGRES_BIN`, of PATH, or where systems keep them. */
+export function postgresFolder(env: NodeJS.ProcessEnv): string | undefined;

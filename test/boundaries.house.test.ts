@@ -271,7 +271,7 @@ describe('the rooms of lib', () => {
       'client',
       [
         ...['contract', 'history', 'encryption', 'store', RULES, OF_CLIENTS],
-        ...[PROBE, SETTINGS, TRACES, RACE, PROXIES],
+        ...[PROBE, SETTINGS, TRACES, RACE, LOOPBACK, PROXIES],
       ],
     ],
     ['encryption', ['contract', FILES]],

@@ -35,8 +35,8 @@ const leaveOutWatchdogs = (Worker) => {
 };
 
 /**
- * Lets workers of one bundle and the same activities share what runs its workflows: it is made by running all modules of the
- * bundle, and keeps each workflow apart from the others whoever it works for. It ends with the last of its workers.
+ * Lets workers of one bundle share what runs its workflows: it is made by running all modules of the bundle, and keeps each
+ * workflow apart from the others whoever it works for. Each worker's activities stay its own. It ends with the last of its workers.
  */
 const shareCreators = (Worker) => {
   const { createWorkflowCreator } = Worker;
@@ -45,25 +45,22 @@ const shareCreators = (Worker) => {
     const create = () => createWorkflowCreator.call(this, bundle, options, logger);
     if (!options.debugMode || !options.reuseV8Context || options.patchActivationCallback !== undefined)
       return create();
-    const key = JSON.stringify([
-      bundle.filename,
-      bundle.code.length,
-      ...[...options.activities.keys()].sort(),
-    ]);
-    const known = open.get(key);
-    const shared = known?.bundle === bundle ? known : { bundle, made: create(), users: 0 };
-    open.set(key, shared);
+    const shared = open.get(bundle) ?? { made: create(), users: 0 };
+    open.set(bundle, shared);
     shared.users += 1;
     const leave = async () => {
       shared.users -= 1;
       if (shared.users > 0) return;
-      if (open.get(key) === shared) open.delete(key);
+      open.delete(bundle);
       await (await shared.made).destroy();
     };
     try {
-      return Object.create(await shared.made, { destroy: { value: leave } });
+      return Object.create(await shared.made, {
+        registeredActivityNames: { value: new Set(options.activities.keys()) },
+        destroy: { value: leave },
+      });
     } catch (error) {
-      if (open.get(key) === shared) open.delete(key);
+      open.delete(bundle);
       throw error;
     }
   };

@@ -1,6 +1,5 @@
 import type { Countersign, ListQuery } from '../client';
 import type { CountersignError } from '../contract/errors';
-import { every } from '../engine/run';
 import type { TurnEvent } from '../history/events';
 import { unreadText } from '../history/stats-text';
 import type { Screen } from './print/screen';
@@ -14,11 +13,11 @@ export async function withProgress<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (!isTerminal) return work();
-  const ticker = every(SAY_EVERY_MS, () => note(say()));
+  const ticker = setInterval(() => note(say()), SAY_EVERY_MS);
   try {
     return await work();
   } finally {
-    ticker.stop();
+    clearInterval(ticker);
   }
 }
 

@@ -5,6 +5,7 @@ import { loadEncryption } from '../encryption/load';
 import { CountersignError } from '../contract/errors';
 import { isKeyRefused, refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
 import { makeDecode } from '../history/decode/decode';
+import { proxyArgs } from '../system/loopback';
 import { reasonOfNoAnswer } from '../system/server-probe';
 import { type ResolvedPlace, resolvePlace } from '../system/temporal-settings';
 import { detailsOf, isUpdateLimit, grpcStatusOf } from '../history/server-errors';
@@ -125,7 +126,7 @@ async function openConnection(settings: ResolvedPlace, connectTimeout: number): 
     interceptors: [RETRIES],
     ...settings.connection,
     connectTimeout,
-    channelArgs: CHANNEL,
+    channelArgs: { ...CHANNEL, ...proxyArgs(settings.address) },
   });
   try {
     await connection.ensureConnected();

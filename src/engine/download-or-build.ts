@@ -15,11 +15,11 @@ import {
   installBinary,
 } from './install-binary';
 import type { Attempt, Progress, EngineRoute } from './engine';
-import { describeError, every, run, type RunResult } from './run';
+import { describeError, run, type RunResult } from './run';
 import { errnoOf } from '../contract/errors';
 import { MIB } from '../contract/limits';
 import { isPlainLocal } from '../system/loopback';
-import { outgoingFetch } from '../system/proxies';
+import { outgoingFetch, proxyFault, proxyFor } from '../system/proxies';
 
 /** Temporal's own download service. The SDK's test environment asks it in the same way. */
 const DOWNLOAD_SERVICE = 'https://temporal.download';
@@ -35,8 +35,8 @@ export const CLI_ARCHIVES: Readonly<Record<string, string>> = {
   'darwin arm64': 'dacdc3587682c04cf27e67c8878ca2d755230b6ad63c0c6ebddd7348ae90ed94',
 };
 
-/** The options of the download route. */
-interface DownloadOptions {
+/** The options of both routes. */
+interface RouteOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;
   /**
@@ -62,41 +62,35 @@ const Info = z.object({
  * Downloads the official binary into the cache. Unlike the SDK's downloader, this route shows progress, uses https
  * only, and unpacks only an archive whose SHA-256 is pinned here.
  */
-export const downloadRoute = (options: DownloadOptions): EngineRoute => ({
-  name: 'download',
+export const downloadRoute = (options: RouteOptions): EngineRoute => ({
   acquires: true,
-  attempt: (): Promise<Attempt> =>
-    acquire(options, {
-      route: 'download',
-      make: (staging) => fetchInto(staging, options),
-      describe: (binary) => `the download to ${binary}`,
-    }),
+  attempt: () => acquire('download', options, fetchInto),
 });
 
-/** A way to get the binary. */
-interface Acquisition {
-  route: 'download' | 'go';
-  /** Makes the binary in a folder of its own, and returns its path. */
-  make: (staging: string) => Promise<string>;
-  /** What is tried, in words for an error. */
-  describe: (binary: string) => string;
-}
+const TRIED = { download: 'the download to', go: 'building with Go to' };
 
-/** Gets the binary into the cache. Never throws. */
+/** Gets the binary into the cache. `make` makes it in a folder of its own, and returns its path. Never throws. */
 const acquire = async (
-  { env, progress }: DownloadOptions,
-  { route, make, describe }: Acquisition,
+  route: 'download' | 'go',
+  options: RouteOptions,
+  make: (staging: string, options: RouteOptions) => Promise<string>,
 ): Promise<Attempt> => {
+  const { env, progress } = options;
   const directory = cacheDirectory(env);
   try {
-    const binary = await installBinary({ directory, progress, make });
+    const binary = await installBinary({
+      directory,
+      progress,
+      make: (staging) => make(staging, options),
+    });
     return { engine: { kind: 'binary', binary, version: CLI_VERSION, route } };
   } catch (error) {
-    return { missed: `${describe(cachedBinary(directory))} failed: ${describeError(error)}` };
+    const why = [describeError(error), proxyFault(error)?.hint].filter(Boolean).join('. ');
+    return { missed: `${TRIED[route]} ${cachedBinary(directory)} failed: ${why}` };
   }
 };
 
-const fetchInto = async (staging: string, options: DownloadOptions): Promise<string> => {
+const fetchInto = async (staging: string, options: RouteOptions): Promise<string> => {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const wanted = options.test?.sha256 ?? CLI_ARCHIVES[`${process.platform} ${arch}`];
   if (wanted === undefined) throw new Error(`no SHA-256 is pinned for ${process.platform} on ${arch}`);
@@ -132,7 +126,10 @@ const get = async (first: string, isTest: boolean): Promise<Response> => {
 
 const ask = async (url: URL): Promise<Response> => {
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(new Error(`no answer from ${url.host}`)), CONNECT_MS);
+  const proxy = proxyFor(url);
+  const asked =
+    proxy === undefined ? url.host : `${url.host} through the proxy ${proxy.url.host} of ${proxy.name}`;
+  const timer = setTimeout(() => abort.abort(new Error(`no answer from ${asked}`)), CONNECT_MS);
   try {
     return await outgoingFetch(url, { signal: abort.signal, redirect: 'manual' });
   } finally {
@@ -154,19 +151,19 @@ const save = async (response: Response, file: string, progress: Progress): Promi
       done(bytes > MOST_BYTES ? new Error(`the archive has over ${toMib(MOST_BYTES)}`) : null, chunk);
     },
   });
-  const ticker = every(2_000, () => {
+  const ticker = setInterval(() => {
     if (performance.now() - movedAt > STALLED_MS) abort.abort(new Error('the download stalled'));
     else
       progress(
         `downloading Temporal ${CLI_VERSION}: ${toMib(bytes)}${total > 0 ? ` of ${toMib(total)}` : ''}`,
       );
-  });
+  }, 2_000);
   try {
     if (response.body === null) throw new Error('the download is empty');
     await pipeline(Readable.fromWeb(response.body), count, createWriteStream(file), { signal: abort.signal });
     return hash.digest('hex');
   } finally {
-    ticker.stop();
+    clearInterval(ticker);
   }
 };
 
@@ -208,28 +205,19 @@ export const goBuildArgs = (output: string): string[] => [
   ...['-ldflags', `-s -w -X github.com/temporalio/cli/internal/temporalcli.Version=${CLI_VERSION}`, PACKAGE],
 ];
 
-/** The options of the build. */
-interface GoOptions {
-  env: NodeJS.ProcessEnv;
-  progress: Progress;
-  /** The command to run. @default 'go' */
-  go?: string;
-}
-
 /** The last route: builds the official command line from its published source. */
-export const goRoute = (options: GoOptions): EngineRoute => ({
-  name: 'go',
+export const goRoute = (options: RouteOptions): EngineRoute => ({
   acquires: true,
   attempt: async (): Promise<Attempt> => {
-    const unfit = await whyGoIsUnfit(options);
-    return unfit === undefined ? build(options) : { missed: unfit };
+    const unfit = await whyGoIsUnfit(options.env);
+    return unfit === undefined ? acquire('go', options, buildInto) : { missed: unfit };
   },
 });
 
-const whyGoIsUnfit = async ({ go = 'go', env }: GoOptions): Promise<string | undefined> => {
+const whyGoIsUnfit = async (env: NodeJS.ProcessEnv): Promise<string | undefined> => {
   try {
-    const version = findVersion((await run(go, ['version'], { env, timeoutMs: 20_000 })).lines.join(' '));
-    if (version === undefined) return `${go} version cannot be read`;
+    const version = findVersion((await run('go', ['version'], { env, timeoutMs: 20_000 })).lines.join(' '));
+    if (version === undefined) return 'go version cannot be read';
     return atLeast(version, GO_OLDEST)
       ? undefined
       : `Go ${version} is too old to build it; ${GO_OLDEST} or newer is needed`;
@@ -238,14 +226,7 @@ const whyGoIsUnfit = async ({ go = 'go', env }: GoOptions): Promise<string | und
   }
 };
 
-const build = (options: GoOptions): Promise<Attempt> =>
-  acquire(options, {
-    route: 'go',
-    make: (staging) => buildInto(staging, options),
-    describe: (binary) => `building ${binary} with Go`,
-  });
-
-const buildInto = async (staging: string, options: GoOptions): Promise<string> => {
+const buildInto = async (staging: string, options: RouteOptions): Promise<string> => {
   options.progress(
     `building Temporal ${CLI_VERSION} with Go, once: 4 to 5 minutes on a small machine, seconds if Go has it cached`,
   );
@@ -259,7 +240,7 @@ const buildInto = async (staging: string, options: GoOptions): Promise<string> =
 };
 
 /** Downloads every module and returns how many packages the build consists of. */
-const fetchSources = async (module: string, options: GoOptions): Promise<number> => {
+const fetchSources = async (module: string, options: RouteOptions): Promise<number> => {
   let fetched = 0;
   const say = () => options.progress(`fetching Temporal's sources: ${fetched} modules so far`);
   const onLine = (line: string) => void (fetched += line.startsWith('go: downloading') ? 1 : 0);
@@ -269,7 +250,7 @@ const fetchSources = async (module: string, options: GoOptions): Promise<number>
 };
 
 const compile = async (
-  options: GoOptions & { module: string; output: string; total: number },
+  options: RouteOptions & { module: string; output: string; total: number },
 ): Promise<void> => {
   const startedAt = performance.now();
   let compiled = 0;
@@ -282,21 +263,21 @@ const compile = async (
   say();
 };
 
-interface GoRun extends GoOptions {
+interface GoRun extends RouteOptions {
   module: string;
   args: string[];
   say: () => void;
   onLine: (line: string) => void;
 }
 
-const runGo = async ({ go, env, module, args, say, onLine }: GoRun): Promise<RunResult> => {
-  const ticker = every(SAY_EVERY_MS, say);
+const runGo = async ({ env, module, args, say, onLine }: GoRun): Promise<RunResult> => {
+  const ticker = setInterval(say, SAY_EVERY_MS);
   try {
-    const result = await run(go ?? 'go', args, { cwd: module, env: { ...env, CGO_ENABLED: '0' }, onLine });
+    const result = await run('go', args, { cwd: module, env: { ...env, CGO_ENABLED: '0' }, onLine });
     if (result.code !== 0) throw new Error(whatGoSaid(result));
     return result;
   } finally {
-    ticker.stop();
+    clearInterval(ticker);
   }
 };
 

@@ -38,7 +38,6 @@ export type Attempt = { engine: Engine } | Miss;
 
 /** One way to an engine. `attempt` throws only for a wrong setting, which stops the search. */
 export interface EngineRoute {
-  name: RouteName;
   /** True if this route downloads or builds a binary, so that a search without side effects can skip it. */
   acquires: boolean;
   attempt(): Promise<Attempt>;

@@ -74,12 +74,11 @@ const noServer = (tried: string[]): CountersignError =>
  * @throws CountersignError `no_server`
  */
 export const settingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
-  name: 'setting',
   acquires: false,
   attempt: async (): Promise<Attempt> => {
     const binary = env['COUNTERSIGN_TEMPORAL_CLI'];
     if (!binary) return { missed: 'COUNTERSIGN_TEMPORAL_CLI is not set', absent: true };
-    const attempt = await tryBinary({ binary, route: 'setting', env });
+    const attempt = await tryBinary(binary, 'setting', env);
     if ('engine' in attempt) return attempt;
     throw new CountersignError(
       'no_server',
@@ -91,10 +90,9 @@ export const settingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
 
 /** The route of `temporal` on PATH. */
 export const pathRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
-  name: 'path',
   acquires: false,
   attempt: async (): Promise<Attempt> => {
-    const attempt = await tryBinary({ binary: 'temporal', route: 'path', env });
+    const attempt = await tryBinary('temporal', 'path', env);
     return isAbsent(attempt) ? { missed: 'temporal is not on PATH', absent: true } : attempt;
   },
 });
@@ -104,11 +102,10 @@ export const pathRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
  * replaces it.
  */
 export const cacheRoute = (env: NodeJS.ProcessEnv, progress: Progress): EngineRoute => ({
-  name: 'cache',
   acquires: false,
   attempt: async (): Promise<Attempt> => {
     const binary = cachedBinary(cacheDirectory(env));
-    const attempt = await tryBinary({ binary, route: 'cache', env });
+    const attempt = await tryBinary(binary, 'cache', env);
     if ('engine' in attempt) return attempt;
     if (isAbsent(attempt)) return { missed: `nothing is cached at ${binary}`, absent: true };
     progress(`removing a broken binary: ${attempt.missed}`);
@@ -117,13 +114,11 @@ export const cacheRoute = (env: NodeJS.ProcessEnv, progress: Progress): EngineRo
   },
 });
 
-interface Candidate {
-  binary: string;
-  route: BinaryEngine['route'];
-  env: NodeJS.ProcessEnv;
-}
-
-const tryBinary = async ({ binary, route, env }: Candidate): Promise<Attempt> => {
+const tryBinary = async (
+  binary: string,
+  route: BinaryEngine['route'],
+  env: NodeJS.ProcessEnv,
+): Promise<Attempt> => {
   const probe = await probeBinary(binary, env);
   return 'missed' in probe ? probe : { engine: { kind: 'binary', binary, version: probe.version, route } };
 };
@@ -141,7 +136,6 @@ export const existingServer = (env: NodeJS.ProcessEnv): ExistingEngine | undefin
 
 /** The first route: a server that is there already. */
 const existingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
-  name: 'existing',
   acquires: false,
   attempt: async (): Promise<Attempt> => {
     const engine = existingServer(env);

@@ -49,10 +49,3 @@ export const describeError = (error: unknown): string => {
   if (errnoOf(error) === 'ENOSPC') return 'the disk is full';
   return error.cause === undefined ? error.message : describeError(error.cause);
 };
-
-/** Calls `tick` every `ms` milliseconds until stopped; does not keep the process alive. */
-export const every = (ms: number, tick: () => void): { stop: () => void } => {
-  const timer = setInterval(tick, ms);
-  timer.unref();
-  return { stop: () => clearInterval(timer) };
-};

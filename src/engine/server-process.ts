@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { CountersignError, errnoOf } from '../contract/errors';
 import { isAlive } from '../system/lock';
+import { proxyArgs } from '../system/loopback';
 import { describeError } from './run';
 import { SEARCH_ATTRIBUTES } from '../contract/names';
 
@@ -110,7 +111,7 @@ export const endWithUs = (server: ServerProcess, inMemory: boolean): (() => void
 };
 
 const watchFor = (pid: number): (() => void) => {
-  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$1"', 'sh', String(pid)], {
+  const watcher = spawn('/bin/sh', ['-c', 'read -r _; kill -9 "$1"', 'sh', String(pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
@@ -160,7 +161,11 @@ export const waitUntilReady = async ({
 };
 
 const ask = async (address: string, namespace: string): Promise<void> => {
-  const connection = await Connection.connect({ address, connectTimeout: CONNECT_MS });
+  const connection = await Connection.connect({
+    address,
+    connectTimeout: CONNECT_MS,
+    channelArgs: proxyArgs(address),
+  });
   try {
     const { workflowService } = connection;
     await workflowService.describeNamespace({ namespace });

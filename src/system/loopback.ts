@@ -15,3 +15,8 @@ export function isSecureUrl(url: URL): boolean {
 export function isPlainLocal({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && isLoopback(hostname);
 }
+
+/** Options for a client's connection to Temporal: what is on this machine is reached without the proxies of gRPC. */
+export function proxyArgs(address: string) {
+  return isLoopback(address.replace(/:\d+$/, '')) ? { 'grpc.enable_http_proxy': 0 } : {};
+}

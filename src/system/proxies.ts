@@ -185,14 +185,14 @@ function unreached(proxy: Proxy, error: unknown) {
 }
 
 function refusedBy(proxy: Proxy, status: number): CountersignError {
-  const said =
-    status === 407 ? 'wants a name and a password, or others (HTTP 407)' : `answers HTTP ${status}`;
-  return failure(proxy, said, status >= 500);
+  if (status !== 407) return failure(proxy, `answers HTTP ${status}`, status >= 500);
+  const said = 'wants a name and a password, or others (HTTP 407)';
+  return failure(proxy, said, false, `Write ${proxy.name} like http://name:password@${proxy.url.host}.`);
 }
 
-function failure({ name, url }: Proxy, said: string, retryable: boolean) {
+function failure({ name, url }: Proxy, said: string, retryable: boolean, hint = `Look at ${name}.`) {
   return new CountersignError('proxy_failed', `the proxy ${url.host} of ${name} ${said}; nothing was sent`, {
-    hint: `Look at ${name}. NO_PROXY names the hosts that are reached without it.`,
+    hint: `${hint} NO_PROXY names the hosts that are reached without it.`,
     data: { retryable },
   });
 }

@@ -11,8 +11,10 @@ import {
   goRoute,
 } from '../../src/engine/download-or-build';
 import { CLI_VERSION } from '../../src/engine/install-binary';
+import { ownProxyVariables, type ProxyAnswers, startHttpProxy } from '../support/http-proxy';
 import { fakeTemporal, scratchDirectory, writeScript } from '../support/scratch';
 
+ownProxyVariables();
 const scratch = scratchDirectory();
 let server: Server | undefined;
 let service = '';
@@ -166,8 +168,6 @@ it.each<[string, (at: string) => string, RegExp]>([
 });
 
 it('asks nobody but the official service by https, whatever the environment says', async () => {
-  // Where the machine has a proxy, that would be asked.
-  process.env['no_proxy'] = '*';
   const asked: string[] = [];
   const fetched = jest.spyOn(globalThis, 'fetch').mockImplementation(async (url) => {
     asked.push(String(url));
@@ -197,12 +197,68 @@ it('says so at once when there is no such host', async () => {
   });
 });
 
+describe('behind a proxy', () => {
+  let how: ProxyAnswers;
+  let proxy: Awaited<ReturnType<typeof startHttpProxy>>;
+  beforeEach(async () => {
+    how = {};
+    proxy = await startHttpProxy(how);
+    process.env['http_proxy'] = proxy.url;
+    service = 'http://127.0.0.1:4999';
+  });
+  afterEach(() => proxy.close());
+  const named = (): string => `the proxy ${new URL(proxy.url).host} of http_proxy`;
+
+  it('downloads through it', async () => {
+    const archive = archiveOf((path) => fakeTemporal(path));
+    how.answer = (request, response) => {
+      request.url = new URL(request.url ?? '').pathname;
+      answer(() => archive)(request, response);
+    };
+    expect(await attempt()).toMatchObject({ engine: { route: 'download' } });
+    expect(proxy.asked).toEqual([
+      expect.stringContaining(`GET ${service}/cli/v1.8.2?`),
+      `GET ${service}/a.tar.gz`,
+    ]);
+  });
+
+  it('says what the proxy wants', async () => {
+    how.refuse = 407;
+    const host = new URL(proxy.url).host;
+    expect(await attempt()).toEqual({
+      missed: expect.stringMatching(
+        `${named()} wants a name .*HTTP 407.*; nothing was sent. Write http_proxy like http://name:password@${host}`,
+      ),
+    });
+  });
+
+  it('says which proxy cannot be reached', async () => {
+    proxy.close();
+    expect(await attempt()).toEqual({
+      missed: expect.stringMatching(`${named()} cannot be reached .*; nothing was sent. Look at http_proxy`),
+    });
+  });
+
+  it('says which proxy does not answer', async () => {
+    const asked = new Promise<void>((resolve) => (how.answer = () => resolve()));
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
+    const tried = attempt();
+    await asked;
+    jest.advanceTimersByTime(10_000);
+    expect(await tried).toEqual({
+      missed: expect.stringMatching(`no answer from 127.0.0.1:4999 through ${named()}$`),
+    });
+    jest.useRealTimers();
+  }, 20_000);
+});
+
 describe('go-build', () => {
   const scratch = scratchDirectory();
   const env = (): NodeJS.ProcessEnv => ({
     ...process.env,
     XDG_CACHE_HOME: join(scratch(), 'cache'),
     FAKE: scratch(),
+    PATH: `${scratch()}:/usr/bin:/bin`,
   });
 
   /** A `go` that answers as the real one does; `build` are the lines of its build command. */
@@ -220,8 +276,8 @@ describe('go-build', () => {
 
   const MAKE = `printf '#!/bin/sh\\necho temporal version 1.8.2\\n' >"$out"`;
 
-  const attempt = (go: string, said: string[] = []): ReturnType<ReturnType<typeof goRoute>['attempt']> =>
-    goRoute({ env: env(), go, progress: (line) => said.push(line) }).attempt();
+  const attempt = (more = {}, said: string[] = []): ReturnType<ReturnType<typeof goRoute>['attempt']> =>
+    goRoute({ env: { ...env(), ...more }, progress: (line) => said.push(line) }).attempt();
 
   it('asks for the official module, with the replacement that its own go.mod has', () => {
     expect(goModule().split('\n').filter(Boolean)).toEqual([
@@ -241,7 +297,8 @@ describe('go-build', () => {
 
   it('builds into the cache and tells how far it is', async () => {
     const said: string[] = [];
-    const result = await attempt(fakeGo('1.26.8', '  echo a >&2; echo b >&2', `  ${MAKE}`), said);
+    fakeGo('1.26.8', '  echo a >&2; echo b >&2', `  ${MAKE}`);
+    const result = await attempt({}, said);
     expect(result).toEqual({
       engine: {
         kind: 'binary',
@@ -255,13 +312,13 @@ describe('go-build', () => {
   });
 
   it.each([
-    ['is not installed', () => join(scratch(), 'missing'), /^Go is not installed$/],
+    ['is not installed', () => undefined, /^Go is not installed$/],
     ['is too old', () => fakeGo('1.22.3'), /Go 1.22.3 is too old to build it; 1.26.4 or newer is needed/],
     ['tells no version', () => writeScript(join(scratch(), 'go'), 'true'), /version cannot be read/],
     [
       'cannot compile',
       () => fakeGo('1.26.8', '  echo "undefined: x" >&2; exit 1'),
-      /with Go failed: undefined: x/,
+      /building with Go to .* failed: undefined: x/,
     ],
     [
       'fills the disk',
@@ -271,7 +328,10 @@ describe('go-build', () => {
     ['is killed', () => fakeGo('1.26.8', '  kill -9 $$'), /ended by SIGKILL/],
     ['makes something that does not run', () => fakeGo('1.26.8', '  echo x >"$out"'), /does not run/],
   ])('says so when Go %s, and caches nothing', async (_what, go, message) => {
-    expect(await attempt(go())).toEqual({ missed: expect.stringMatching(message) });
+    // Of a machine that has Go, only the programs that ours needs are on PATH.
+    expect(await attempt(go() === undefined ? { PATH: scratch() } : {})).toEqual({
+      missed: expect.stringMatching(message),
+    });
     expect(
       readdirSync(scratch()).includes('cache')
         ? readdirSync(join(scratch(), 'cache/countersign/temporal-1.8.2'))

@@ -16,7 +16,6 @@ const engineOf = (name: RouteName): Engine =>
 /** Injected routes: those in `working` lead somewhere; `asked` records the order. */
 const routes = (working: readonly RouteName[], asked: RouteName[] = []): EngineRoute[] =>
   ENGINE_ROUTES.map((name) => ({
-    name,
     acquires: name === 'download' || name === 'go',
     attempt: async () => {
       asked.push(name);

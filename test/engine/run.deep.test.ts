@@ -1,4 +1,4 @@
-import { describeError, every, run, type RunOptions } from '../../src/engine/run';
+import { describeError, run, type RunOptions } from '../../src/engine/run';
 
 const node = (code: string, options: RunOptions = {}) => run(process.execPath, ['-e', code], options);
 
@@ -59,19 +59,4 @@ it.each<[string, unknown, string]>([
   ['nothing', undefined, 'undefined'],
 ])('describes %s in one line', (_case, error, line) => {
   expect(describeError(error)).toBe(line);
-});
-
-describe('a tick', () => {
-  beforeEach(() => jest.useFakeTimers());
-  afterEach(() => jest.useRealTimers());
-
-  it('comes at each interval until it is stopped', () => {
-    let ticks = 0;
-    const ticking = every(100, () => ticks++);
-    jest.advanceTimersByTime(350);
-    expect(ticks).toBe(3);
-    ticking.stop();
-    jest.advanceTimersByTime(1000);
-    expect(ticks).toBe(3);
-  });
 });

@@ -9,9 +9,11 @@ import type { RunningServer } from '../../src/engine/server-launch';
 import { isAlive } from '../../src/system/lock';
 import { freePorts } from '../../src/engine/server-args';
 import { ensureBuilt, lib } from '../support/build';
+import { ownProxyVariables } from '../support/http-proxy';
 import { scratchDirectory, writeScript } from '../support/scratch';
 import { startOwnServer, testCli, testConnection } from '../support/server';
 
+ownProxyVariables();
 const scratch = scratchDirectory();
 const dbFile = (): string => join(scratch(), 'data', 'temporal.db');
 const started: RunningServer[] = [];
@@ -52,6 +54,11 @@ it('is usable as soon as it is started: namespace there, search attributes regis
   expect(server.address).toMatch(/^127\.0\.0\.1:\d+$/);
   await startTurn(server, 'a');
   expect(await countOf(server, 'CountersignPending = 1 OR CountersignTools = "x"')).toBe(0);
+});
+
+it('is reached without the proxies of the environment', async () => {
+  process.env['https_proxy'] = 'http://127.0.0.1:1';
+  expect(await start()).toMatchObject({ reused: false });
 });
 
 it("shows Temporal's own UI unless headless", async () => {

@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NODE_ENV, nodeCommand, NODES } from '../../scripts/nodes.cjs';
 import { freePorts } from '../../src/engine/server-args';
 import { root } from '../support/build';
 import { startOwnServer, testCli } from '../support/server';
@@ -292,12 +292,6 @@ function documentedOverrides(): { overrides: Record<string, string> } {
   return manifest;
 }
 
-/** One of the Node lines that are supported, which npm brings as a package. */
-const nodePackage = (version: string): string[] => {
-  const platform = process.platform === 'win32' ? 'win' : process.platform;
-  return ['exec', '--yes', `--package=node-${platform}-${process.arch}@${version}`, '--', 'node'];
-};
-
 const PLUGINS: [string, { packages: string[]; script: string; node?: string; read: RegExp }][] = [
   [
     '@temporalio/openai-agents 1.23.0',
@@ -324,7 +318,7 @@ const PLUGINS: [string, { packages: string[]; script: string; node?: string; rea
         'zod@^4.0.0',
       ],
       script: 'ai-sdk.cjs',
-      node: '22.23.3',
+      node: NODES[0],
       read: /ann changed the arguments of this call before it ran.*900 → 700.*paid 700/,
     },
   ],
@@ -351,13 +345,9 @@ const title = 'beside the plugins of Temporal for agents, with the overrides of 
   it.each(PLUGINS)(
     '%s: a gated call, an edit, one payment, and a turn',
     async (_, { script, node, read }) => {
-      const args = [script, server.address];
-      // Not in the home of root, as in `npm run test:nodes`, which shares it.
-      const env = { npm_config_cache: join(tmpdir(), `countersign-nodes-${process.getuid?.() ?? ''}`) };
-      const { code, out, err } =
-        node === undefined
-          ? await installed.node(...args)
-          : await run('npm', [...nodePackage(node), ...args], { cwd: installed.app, env });
+      const [program, ...before] = node === undefined ? [process.execPath] : nodeCommand(node);
+      const where = { cwd: installed.app, env: NODE_ENV };
+      const { code, out, err } = await run(program, [...before, script, server.address], where);
       expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
       const answer: unknown = JSON.parse(
         out.split('\n').find((line) => line.startsWith('{"answer"')) ?? '{}',

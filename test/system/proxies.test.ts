@@ -6,6 +6,7 @@ import { openaiCompatible } from '../../src/models/openai-compatible';
 import { openai } from '../../src/models/providers';
 import { CountersignError } from '../../src/contract/errors';
 import type { Model } from '../../src/models/model';
+import { connect as connectClient } from '../../src/client/connect';
 import { outgoingFetch, proxyFor } from '../../src/system/proxies';
 import { createOidc } from '../../src/server/auth/oidc';
 import { createProxy } from '../../src/server/auth/proxy';
@@ -175,6 +176,12 @@ describe('through the proxy goes', () => {
       await server.close();
     }
   });
+});
+
+it.each(['127.0.0.1:1', 'localhost:1', '[::1]:1'])('no client asks for a server at %s', async (address) => {
+  for (const name of ['http_proxy', 'https_proxy']) process.env[name] = proxy.url;
+  await expect(connectClient({ address, timeoutMs: 100 })).rejects.toMatchObject({ code: 'no_server' });
+  expect(proxy.asked).toEqual([]);
 });
 
 it('passes on what a server answers, and the body that it gets', async () => {
