@@ -39,7 +39,7 @@ interface WorkerGroup {
  */
 export function runWorkers(group: WorkerGroup) {
   const watch = watchOver(group);
-  const runs = group.workers.map((worker) => worker.run());
+  const runs = group.workers.map((worker) => runOne(worker, group.log));
   let cause: unknown;
   for (const run of runs) run.catch((error: unknown) => (cause ??= error));
   const drained = Promise.all(runs).then(
@@ -64,6 +64,16 @@ export function runWorkers(group: WorkerGroup) {
     stop,
     done,
   };
+}
+
+/** A worker that has stopped had drained: then only its native part, which a thread may hold a moment longer, was not released. */
+async function runOne(worker: Runnable, log: WorkerGroup['log']) {
+  try {
+    await worker.run();
+  } catch (error) {
+    if (worker.getState() !== 'STOPPED') throw error;
+    log.warn('the worker has drained, but its memory could not be released', { error });
+  }
 }
 
 /** Ends workers that never ran: they hold the connection until they have ended. */
