@@ -1,7 +1,7 @@
 /** `npm test`, `test:unit` and `test:all`: which tests run, with how many processes, and what they may cost. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { dirname, posix } from 'node:path';
 import { at } from './root.mjs';
 import { runShown } from './run.mjs';
@@ -51,9 +51,8 @@ export const ENDING = 'workers that end';
 
 /**
  * Unit tests wait for nothing. Tests on a server wait for more than half of the time, so more processes than cores fill them; but
- * where a worker is killed, its heartbeat has to be served in seconds. So these go before the core tests beside them, and what looks
- * at the house computes in what others leave. Unit tests start no program, so their processes may grow: a fresh one loads all
- * packages anew.
+ * where a worker is killed, its heartbeat has to be served in seconds. So core tests yield to these beside them, and what looks at
+ * the house computes in what others leave.
  */
 export const stagesOf = (files) => {
   const of = (...levels) => files.filter((file) => levels.includes(levelOf(file)));
@@ -61,33 +60,41 @@ export const stagesOf = (files) => {
   const [core, deep] = ['core', 'deep'].map((level) => of(level).filter((file) => !timed.has(file)));
   const many = Math.ceil(2.5 * cores);
   const some = Math.ceil(1.5 * cores);
-  // Core files take as long as those that end workers, which alone would leave half of the processors idle.
   const areAll = [core, deep, [...timed]].every(({ length }) => length > 0);
+  // Those that end workers would alone leave half of the processors idle.
+  const isBeside = areAll || (core.length > 0 && deep.length === 0);
+  const yields = 5;
   const onServer = areAll
     ? [
         { title: 'on a server', files: deep, workers: many },
-        { title: ENDING, files: [...timed], workers: cores },
-        { title: 'core', files: core, workers: some, yields: 5 },
+        { title: 'core', files: core, workers: some, yields },
       ]
-    : [
-        { title: 'on a server', files: [...core, ...deep], workers: many },
-        { title: ENDING, files: [...timed], workers: some },
-      ];
+    : [{ title: 'on a server', files: [...core, ...deep], workers: many, yields }];
   return [
-    { title: 'unit', files: of('unit'), workers: some, memory: '800MB' },
+    { title: 'unit', files: of('unit'), workers: some },
     ...onServer,
-    { title: 'house', files: of('house'), workers: cores, yields: 19 },
+    { title: ENDING, files: [...timed], workers: isBeside ? cores : some, isBeside },
+    { title: 'house', files: of('house'), workers: cores, yields: 19, isBeside: true },
   ].filter((stage) => stage.files.length > 0);
 };
 
-/** The stages that run at the same time: what yields to others runs beside the stage before it. */
+/** The most that a process keeps between two files where it starts few programs: a fresh one loads all packages anew. */
+const GROWN_MB = 900;
+
+/** How far each of so many processes may grow with these files, in half of the memory. Undefined: as the configuration says. */
+const memoryOf = (files, workers) =>
+  files.every((file) => ['unit', 'core'].includes(levelOf(file)))
+    ? `${Math.min(GROWN_MB, Math.floor(totalmem() / 2 ** 21 / workers))}MB`
+    : undefined;
+
+/** The stages that run at the same time. One that runs alone need not yield. */
 const together = (stages) => {
   const groups = [];
   for (const stage of stages) {
-    if (stage.yields !== undefined && groups.length > 0) groups.at(-1).push({ ...stage, isBeside: true });
-    else groups.push([stage]);
+    if (stage.isBeside && groups.length > 0) groups.at(-1).push(stage);
+    else groups.push([{ ...stage, isBeside: false }]);
   }
-  return groups;
+  return groups.map((group) => (group.length === 1 ? [{ ...group[0], yields: undefined }] : group));
 };
 
 /** Of the tests of the engine, those that `.ci/run` leaves to the cluster. */
@@ -130,12 +137,13 @@ export const runTests = async (levels, args) => {
       `not here: ${titles}; ${isThorough ? 'every test has to run' : 'tests that need one are left out'}\n`,
     );
   const isCounted = options.some((option) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(option));
-  const runStage = ({ title, files: chosen, workers, memory, yields, isBeside = false }) => {
+  const runStage = ({ title, files: chosen, workers, yields, isBeside = false }) => {
     const own = isCounted ? [] : [`--maxWorkers=${workers}`];
+    const memory = memoryOf(chosen, workers);
     if (memory !== undefined) own.push(`--workerIdleMemoryLimit=${memory}`);
     const selected = ['--selectProjects', ...new Set(chosen.map(levelOf)), '--passWithNoTests'];
     const jestArgs = [...selected, ...own, ...options, '--runTestsByPath', ...chosen];
-    return runJest({ title, args: jestArgs, files: chosen.length, isBeside, ...(isBeside && { yields }) });
+    return runJest({ title, args: jestArgs, files: chosen.length, isBeside, yields });
   };
   const from = Date.now();
   const runs = [];

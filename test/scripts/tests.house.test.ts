@@ -24,15 +24,33 @@ describe('which tests run together', () => {
     expect(stages).toEqual([title]);
   });
 
-  it('puts core files beside those that end workers where all are run', () => {
-    const files = JSON.stringify(
-      ['turn.core', 'kill.deep', 'news.deep'].map((name) => `test/e2e/${name}.test.ts`),
-    );
-    expect(evaluate(`tests.stagesOf(${files}).map(({ title, yields }) => [title, yields ?? 0])`)).toEqual([
-      ['on a server', 0],
-      ['workers that end', 0],
-      ['core', 5],
-    ]);
+  it.each([
+    [
+      ['turn.core', 'kill.deep', 'news.deep'],
+      [
+        ['on a server', 0, false],
+        ['core', 5, false],
+        ['workers that end', 0, true],
+      ],
+    ],
+    [
+      ['turn.core', 'kill.core'],
+      [
+        ['on a server', 5, false],
+        ['workers that end', 0, true],
+      ],
+    ],
+    [
+      ['news.deep', 'kill.deep'],
+      [
+        ['on a server', 5, false],
+        ['workers that end', 0, false],
+      ],
+    ],
+  ])('lets core files yield to those that end workers beside them: %j', (names, stages) => {
+    const files = JSON.stringify(names.map((name) => `test/e2e/${name}.test.ts`));
+    const row = '({ title, yields, isBeside }) => [title, yields ?? 0, isBeside ?? false]';
+    expect(evaluate(`tests.stagesOf(${files}).map(${row})`)).toEqual(stages);
   });
 
   it('takes each file of a level once', () => {
