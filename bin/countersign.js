@@ -35,10 +35,11 @@ keepCompiled();
 require('../lib/cli/program.js')
   .main()
   .catch((error) => {
-    const { installHint, missingPackage } = require('../lib/system/missing-package.js');
+    const { missingPackage, notInstalled } = require('../lib/system/missing-package.js');
     const name = missingPackage(error);
     if (name === undefined) throw error;
-    tell(`${name} is not installed. ${installHint(name)}`);
+    const { message, hint } = notInstalled(name, error);
+    tell(`${message}. ${hint}`);
     process.exit(1);
   });
 
