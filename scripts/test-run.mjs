@@ -88,7 +88,7 @@ export const runJest = async (options) => {
     command = [process.execPath],
     env = process.env,
     isBeside = false,
-    yields = getPriority(),
+    yields = 0,
   } = options;
   const folder = mkdtempSync(join(tmpdir(), 'countersign-tests-'));
   const [events, figures, log] = ['events', 'figures', 'log'].map((name) => join(folder, name));
@@ -103,7 +103,8 @@ export const runJest = async (options) => {
     stdio: ['ignore', output, output],
   });
   closeSync(output);
-  if (child.pid !== undefined && yields > 0) yieldToOthers(child.pid, yields);
+  const nice = Math.max(yields, getPriority());
+  if (child.pid !== undefined && nice > 0) yieldToOthers(child.pid, nice);
   const signalled = endOnSignal(child.pid);
   const progress = makeProgress(process.stdout, { ...options, isBeside });
   let seen = [];

@@ -81,7 +81,7 @@ export const stagesOf = (files) => {
 /** The most that a process keeps between two files where it starts few programs: a fresh one loads all packages anew. */
 const GROWN_MB = 900;
 
-/** How far each of so many processes may grow with these files, in half of the memory. Undefined: as the configuration says. */
+/** How far each process may grow with these files beside so many others, in half of the memory. Undefined: as the configuration says. */
 const memoryOf = (files, workers) =>
   files.every((file) => ['unit', 'core'].includes(levelOf(file)))
     ? `${Math.min(GROWN_MB, Math.floor(totalmem() / 2 ** 21 / workers))}MB`
@@ -137,9 +137,9 @@ export const runTests = async (levels, args) => {
       `not here: ${titles}; ${isThorough ? 'every test has to run' : 'tests that need one are left out'}\n`,
     );
   const isCounted = options.some((option) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(option));
-  const runStage = ({ title, files: chosen, workers, yields, isBeside = false }) => {
+  const runStage = ({ title, files: chosen, workers, yields, isBeside }, beside) => {
     const own = isCounted ? [] : [`--maxWorkers=${workers}`];
-    const memory = memoryOf(chosen, workers);
+    const memory = memoryOf(chosen, beside);
     if (memory !== undefined) own.push(`--workerIdleMemoryLimit=${memory}`);
     const selected = ['--selectProjects', ...new Set(chosen.map(levelOf)), '--passWithNoTests'];
     const jestArgs = [...selected, ...own, ...options, '--runTestsByPath', ...chosen];
@@ -148,8 +148,11 @@ export const runTests = async (levels, args) => {
   const from = Date.now();
   const runs = [];
   const stages = stagesOf(files);
-  const groups = isCounted ? stages.map((stage) => [stage]) : together(stages);
-  for (const group of groups) runs.push(...(await Promise.all(group.map(runStage))));
+  const groups = isCounted ? stages.flatMap((stage) => together([stage])) : together(stages);
+  for (const group of groups) {
+    const processes = group.reduce((total, { workers }) => total + workers, 0);
+    runs.push(...(await Promise.all(group.map((stage) => runStage(stage, processes)))));
+  }
   const isWhole = patterns.length === 0 && options.length === 0;
   const { notes, over } = isWhole ? compare(runs, levels, from) : { notes: [], over: [] };
   const failed = isThorough ? missing.length + over.length : 0;
