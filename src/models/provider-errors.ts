@@ -215,6 +215,7 @@ function causesOf(error: unknown): Error[] {
 
 // Errors of fetch may come from another realm, where instanceof fails.
 function isError(value: unknown): value is Error {
+  if (value instanceof Error) return true;
   return isObject(value) && typeof value['message'] === 'string' && typeof value['name'] === 'string';
 }
 

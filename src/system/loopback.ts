@@ -18,5 +18,7 @@ export function isPlainLocal({ protocol, hostname }: URL): boolean {
 
 /** Options for a client's connection to Temporal: what is on this machine is reached without the proxies of gRPC. */
 export function proxyArgs(address: string) {
-  return isLoopback(address.replace(/:\d+$/, '')) ? { 'grpc.enable_http_proxy': 0 } : {};
+  const host = address.toLowerCase().replace(/\.?(:\d+)?$/, '');
+  const isHere = isLoopback(host) || host === '0.0.0.0' || host === '[::]';
+  return isHere ? { 'grpc.enable_http_proxy': 0 } : {};
 }

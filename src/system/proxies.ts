@@ -187,7 +187,12 @@ function unreached(proxy: Proxy, error: unknown) {
 function refusedBy(proxy: Proxy, status: number): CountersignError {
   if (status !== 407) return failure(proxy, `answers HTTP ${status}`, status >= 500);
   const said = 'wants a name and a password, or others (HTTP 407)';
-  return failure(proxy, said, false, `Write ${proxy.name} like http://name:password@${proxy.url.host}.`);
+  return failure(
+    proxy,
+    said,
+    false,
+    `Write ${proxy.name} like ${proxy.url.protocol}//name:password@${proxy.url.host}.`,
+  );
 }
 
 function failure({ name, url }: Proxy, said: string, retryable: boolean, hint = `Look at ${name}.`) {

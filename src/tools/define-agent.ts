@@ -42,7 +42,7 @@ interface Fallback {
 }
 
 const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):.`);
-const NO_MODEL = `must be a model { id, generate }, or a name provider:model of ${MODEL_PROVIDERS.join(', ')}`;
+const NO_MODEL = `must be a model { id, generate } with texts in takes and about, or a name provider:model of ${MODEL_PROVIDERS.join(', ')}`;
 const modelSchema = guarded(isModel, NO_MODEL);
 const modelsSchema = z.array(modelSchema, 'must be a list of models').readonly();
 

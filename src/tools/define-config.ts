@@ -73,7 +73,7 @@ const optionsSchema = z.strictObject({
   /** Executes handlers. @default in this process */
   runner: callable<Runner>().default(() => inProcess),
   /** Provides secrets to handlers, by name. Its secrets are redacted from all that leaves the worker. @default none */
-  secrets: callable<SecretProvider>().optional(),
+  secrets: callable<SecretProvider>('must be a function of a name').optional(),
   /** The lock file with the allowed tools, relative to the current folder. @default 'countersign.mcp.lock' */
   mcpLock: filled.default(LOCK_FILE),
   /**

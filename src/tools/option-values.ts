@@ -50,8 +50,8 @@ export function duration(least = 1) {
 }
 
 /** The schema of an option that is a function. No more can be known of one. */
-export function callable<T = unknown>() {
-  return z.custom<T>((value) => typeof value === 'function', 'must be a function');
+export function callable<T = unknown>(words = 'must be a function') {
+  return z.custom<T>((value) => typeof value === 'function', words);
 }
 
 /**

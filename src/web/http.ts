@@ -42,6 +42,9 @@ const ASK_MS = 2_500;
 /** The time to wait for a part of the inbox, in milliseconds. The server has the inbox in memory. */
 const READ_MS = 20_000;
 
+/** The status where nobody is signed in. */
+const SIGNED_OUT = 401;
+
 /** The status of a refused decision. The body of such an answer is an Answer. */
 const REFUSED = 409;
 
@@ -50,7 +53,7 @@ export async function readSession(signal?: AbortSignal): Promise<Reply<InboxSess
   const reply = await send<InboxSession | ApiError>('GET', 'api/session?quiet', { signal });
   if (!reply.ok) return reply;
   const { data } = reply;
-  return 'code' in data ? { ok: false, status: 401, error: data } : { ok: true, data };
+  return 'code' in data ? { ok: false, status: SIGNED_OUT, error: data } : { ok: true, data };
 }
 
 /** Reads the session for a caller who cannot wait long. The status is 0 if the web inbox does not answer in time. */
@@ -126,6 +129,7 @@ export async function send<T>(
   path: string,
   { body, signal }: SendOptions = {},
 ): Promise<Reply<T>> {
+  let status = 0;
   try {
     const type = body === undefined ? undefined : 'application/json';
     const response = await fetch(path, {
@@ -136,6 +140,8 @@ export async function send<T>(
       signal,
     });
     takeServerTime(response.headers.get('date'), false);
+    // A proxy that signs people in may say it in words of its own.
+    if (response.status === SIGNED_OUT) status = SIGNED_OUT;
     const answer = response.status === 204 ? null : await response.json();
     if (
       response.ok ||
@@ -145,7 +151,7 @@ export async function send<T>(
     return { ok: false, status: response.status, error: answer };
   } catch {
     const wasSent = method === 'POST' && signal?.aborted === true;
-    return { ok: false, status: 0, error: wasSent ? UNKNOWN : NO_ANSWER };
+    return { ok: false, status, error: wasSent ? UNKNOWN : NO_ANSWER };
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
-import { CountersignError } from '../contract/errors';
+import { CountersignError, errorMessage } from '../contract/errors';
 import { threadSharingWorker } from '../history/replay/sdk-internals';
 
 /**
@@ -71,7 +71,7 @@ async function runOne(worker: Runnable, log: WorkerGroup['log']) {
   try {
     await worker.run();
   } catch (error) {
-    if (worker.getState() !== 'STOPPED') throw error;
+    if (worker.getState() !== 'STOPPED' || !/still in use/.test(errorMessage(error))) throw error;
     log.warn('the worker has drained, but its memory could not be released', { error });
   }
 }

@@ -207,6 +207,7 @@ describe('toModelError', () => {
     ['an Error', new Error('boom')],
     ['a string', 'boom'],
     ['a circle of causes', circle()],
+    ['an Error without a name', Object.assign(new Error('boom'), { name: undefined })],
   ])('maps %s to a retried network failure', (_, thrown) => {
     const found = toModelError(thrown, { model: 'm', secrets: [] });
     expect(found).toMatchObject({ kind: 'network', options: { retryable: true } });

@@ -1,4 +1,4 @@
-import { isLoopback, isPlainLocal, isSecureUrl } from '../../src/system/loopback';
+import { isLoopback, isPlainLocal, isSecureUrl, proxyArgs } from '../../src/system/loopback';
 
 it.each([
   ['127.0.0.1', true],
@@ -26,4 +26,16 @@ it.each([
 ])('nobody can listen in between to %s: %s; plain http on this machine: %s', (text, isSecure, isPlain) => {
   expect(isSecureUrl(new URL(text))).toBe(isSecure);
   expect(isPlainLocal(new URL(text))).toBe(isPlain);
+});
+
+it.each([
+  ['127.0.0.1:7233', true],
+  ['localhost', true],
+  ['LocalHost.:7233', true],
+  ['[::1]:7233', true],
+  ['0.0.0.0:7233', true],
+  ['temporal.example.com:7233', false],
+  ['localhost.example.com:7233', false],
+])('%s is reached without a proxy: %s', (address, isHere) => {
+  expect(proxyArgs(address)).toEqual(isHere ? { 'grpc.enable_http_proxy': 0 } : {});
 });

@@ -94,6 +94,11 @@ it.each([
   expect(await sendDecision('t', BODY)).toMatchObject({ ok: false, status: 0, error: { code: 'no_answer' } });
 });
 
+it('keeps that nobody is signed in where a proxy says it with a page', async () => {
+  answering(() => new Response('<html>', { status: 401 }));
+  expect(await sendDecision('t', BODY)).toMatchObject({ ok: false, status: 401 });
+});
+
 it('draws another id for each decision', () => {
   const ids = Array.from({ length: 100 }, newDecisionId);
   expect(new Set(ids).size).toBe(100);

@@ -17,13 +17,16 @@ function workerThatEnds(state: 'STOPPED' | 'FAILED', error: Error): Runnable {
   };
 }
 
+const HELD = 'Worker still in use: Expected 1 reference, but got 2';
+
 it.each([
-  ['does not fail for a worker that had drained, and tells of it', 'STOPPED' as const, undefined, 1],
-  ['fails for a worker that did not drain', 'FAILED' as const, 'failed', 0],
-])('%s', async (_, state, code, warnings) => {
+  ['does not fail for a worker that had drained, and tells of it', 'STOPPED' as const, HELD, undefined, 1],
+  ['fails for a worker that did not drain', 'FAILED' as const, HELD, 'failed', 0],
+  ['fails for a plugin that fails after the drain', 'STOPPED' as const, 'not flushed', 'failed', 0],
+])('%s', async (_, state, message, code, warnings) => {
   const log = { warn: jest.fn(), error: jest.fn() };
   const close = jest.fn(async () => undefined);
-  const error = new Error('Worker still in use: Expected 1 reference, but got 2');
+  const error = new Error(message);
   const group = runWorkers({ workers: [workerThatEnds(state, error)], close, log });
   // Whoever stops it hears the same.
   group.done.catch(() => undefined);
