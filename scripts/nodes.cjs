@@ -9,7 +9,12 @@ const platform = process.platform === 'win32' ? 'win' : process.platform;
 
 /** The command that starts a Node; scripts and their arguments come after it. */
 const nodeCommand = (version) => [
-  ...['npm', 'exec', '--yes', `--package=node-${platform}-${process.arch}@${version}`, '--', 'node'],
+  'npm',
+  'exec',
+  '--yes',
+  `--package=node-${platform}-${process.arch}@${version}`,
+  '--',
+  'node',
 ];
 
 /** What that command needs of its environment. Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node. */
