@@ -323,10 +323,17 @@ const settle = async (handle: TurnHandle, tag: string): Promise<void> => {
 /** The server takes the end of a turn back, and gives its task again, when a message came meanwhile. */
 const TAKEN_BACK = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
 
-/** A task that failed in our code, or that its worker did not end in time. */
-const isBad = ({ workflowTaskFailedEventAttributes: failed, ...event }: HistoryEvent): boolean =>
-  (failed != null && failed.cause !== TAKEN_BACK) ||
-  event.workflowTaskTimedOutEventAttributes?.timeoutType === TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE;
+/**
+ * A task that failed in our code, or that its worker did not end in time and was given again more than once: a busy
+ * machine is too late once. Of the further attempts the server writes only the last, with its number.
+ */
+const isBad = (event: HistoryEvent, at: number, events: readonly HistoryEvent[]): boolean => {
+  const { workflowTaskFailedEventAttributes: failed, workflowTaskTimedOutEventAttributes: late } = event;
+  if (failed != null) return failed.cause !== TAKEN_BACK;
+  if (late?.timeoutType !== TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE) return false;
+  const again = events.slice(at).find((next) => next.workflowTaskScheduledEventAttributes != null);
+  return (again?.workflowTaskScheduledEventAttributes?.attempt ?? 0) > 2;
+};
 
 const play = async (tag: string, plan: Plan): Promise<void> => {
   const { decision, payEnd, lookEnd } = plan;
