@@ -7,11 +7,12 @@ import {
   VERIFY_OUTPUT,
   type VerifyOutput,
 } from './call';
+import { ACCEPTED, REFUSED_VERDICT } from './decision';
 import { LIMITS } from './limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
 import { RESULT, type ToolResult } from './result';
 import { guard } from './schema/message';
-import { flag, list, object, pair, text } from './schema/shape';
+import { either, list, object, pair, text } from './schema/shape';
 import { utf8Bytes } from './text/bytes';
 import { ANY_NAME } from './tool';
 
@@ -62,6 +63,6 @@ export function readResult(value: unknown, callId: string): ToolResult | undefin
   return { ...value, content: `${kept}\n[cut: it was over ${LIMITS.outputBytesMost} bytes]` };
 }
 
-const VERDICT = object({ accepted: flag(), callId: text() });
+const VERDICT = either(ACCEPTED, REFUSED_VERDICT);
 /** The decisions that a run passes to the next one. */
 export const SPENT_IDS = list(pair(text(), object({ digest: text(), verdict: VERDICT })));

@@ -1,12 +1,11 @@
 import type { CallInput, CallSettings, InvalidCall, ValidCall } from './call';
-import type { Verdict } from './decision';
 import { defined } from './defined';
 import { canonicalJson, digestJson } from './digest';
 import { isObject, type JsonObject, parseJson } from './json';
 import { isPrepareOutput, SPENT_IDS } from './call-payloads';
 import type { ResultContent } from './result';
 import { guard } from './schema/message';
-import { integer, object } from './schema/shape';
+import { integer, object, type Of } from './schema/shape';
 import type { PrepareInput } from './think';
 import type { Effect, JsonSchema } from './tool';
 
@@ -178,14 +177,15 @@ export function readGateOutput(
   return call.kind === 'remote' || call.kind === 'recorded' ? undefined : { call, ...defined({ schema }) };
 }
 
-const isGateLeft = guard(object({ asked: integer({ minimum: 0 }), spent: SPENT_IDS }));
+/**
+ * The state that a gate passes to the next run, so that decisions that were spent stay spent. It is JSON of a few KiB.
+ */
+const CARRIED_GATE = object({ asked: integer({ minimum: 0 }), spent: SPENT_IDS });
+export interface CarriedGate extends Of<typeof CARRIED_GATE> {}
 
 /** Whether a value is what a gate passes to the next run. Anybody may start a workflow with any header. */
-export function isCarriedGate(
-  value: unknown,
-): value is { asked: number; spent: [string, { digest: string; verdict: Verdict }][] } {
-  return isGateLeft(value);
-}
+export const isCarriedGate = guard(CARRIED_GATE);
+
 /** The return value of the user's own activity, as the content of a result. */
 export function contentOfReturn(value: unknown): ResultContent {
   if (value === undefined) return { content: '', contentType: 'text' };

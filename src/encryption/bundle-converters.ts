@@ -2,13 +2,23 @@ import { DefaultFailureConverter, defaultPayloadConverter, type PayloadConverter
 import { errorMessage } from '../contract/errors';
 import { noteUnreadable } from '../contract/unreadable';
 
-/**
- * The beginning of the encoding that a worker's codec gives to refused payloads, followed by the reason. No converter
- * knows such an encoding.
- */
-export const REFUSED = 'countersign/refused';
-/** The beginning of that encoding for a payload that the worker could read with other settings. */
-export const WAITS = 'countersign/waits';
+/** Encodings that no converter knows. */
+export const ENCODINGS = {
+  /** Of encrypted payloads. The converter meets it only on a worker without keys, which has no codec. */
+  encrypted: 'binary/encrypted',
+  /** The beginning of what a worker's codec gives to refused payloads. The reason follows. */
+  refused: 'countersign/refused',
+  /** The same for a payload that the worker could read with other settings. */
+  waits: 'countersign/waits',
+} as const;
+
+/** The form of a key's id. */
+export const KEY_ID = /^[\w.-]{1,64}$/;
+
+/** How errors name the key of a payload. The writer of the payload chose the id: only ids that could be ours are repeated. */
+export function keyNamed(id: string): string {
+  return KEY_ID.test(id) ? `the key ${id}` : 'a key whose id is not valid';
+}
 
 /**
  * The payload converter of our workers and of our workflow bundle. A value that cannot be converted becomes an empty
@@ -23,9 +33,12 @@ export const payloadConverter: PayloadConverter = {
     try {
       return defaultPayloadConverter.fromPayload<T>(payload, context, hint);
     } catch (error) {
-      const why = errorMessage(error);
+      const said = errorMessage(error);
+      const isEncrypted = said.includes(ENCODINGS.encrypted);
+      const keyId = new TextDecoder().decode(payload.metadata?.['encryption-key-id']);
+      const why = isEncrypted ? `a payload is encrypted with ${keyNamed(keyId)}; no keys are set` : said;
       const empty = defaultPayloadConverter.fromPayload<T>(defaultPayloadConverter.toPayload({}));
-      return noteUnreadable(empty, { why, waits: why.includes(WAITS) });
+      return noteUnreadable(empty, { why, waits: isEncrypted || why.includes(ENCODINGS.waits) });
     }
   },
 };

@@ -2,12 +2,12 @@ import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/co
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import { CountersignError } from '../contract/errors';
-import { type RingKey, KEY_ID } from './keys';
-import { REFUSED, WAITS } from './bundle-converters';
+import type { RingKey } from './keys';
+import { ENCODINGS, keyNamed } from './bundle-converters';
 
 /**
  * The ways in which a codec treats a payload that it refuses. A payload whose key is missing is not refused: decoding
- * it throws, except with `blank` and on a worker without keys.
+ * it throws, except with `blank`.
  */
 type OnRefusal = 'throw' | 'mark' | 'blank';
 
@@ -55,17 +55,11 @@ export class EncryptionCodec implements PayloadCodec {
       const { onRefusal } = this.options;
       if (!(error instanceof CountersignError) || onRefusal === 'throw') throw error;
       if (onRefusal === 'blank') return encoded('binary/null');
-      // A process that has keys may still get the missing key. A process without keys will not get it.
-      if (error.code !== 'payload_refused' && !this.isKeyless) throw error;
-      const reason = error.data['reason'];
-      const waits = reason === undefined || reason === 'plaintext';
-      return encoded(`${waits ? WAITS : REFUSED} (${error.message})`);
+      // The process may still get the missing key.
+      if (error.code !== 'payload_refused') throw error;
+      const { waits, refused } = ENCODINGS;
+      return encoded(`${error.data['reason'] === 'plaintext' ? waits : refused} (${error.message})`);
     }
-  }
-
-  /** Whether the codec belongs to a worker without keys. A replay without keys reports the missing key instead. */
-  private get isKeyless(): boolean {
-    return this.byId.size === 0 && this.options.checksBinding;
   }
 
   private open(payload: Payload, context: SerializationContext | undefined): Payload {
@@ -158,10 +152,8 @@ function payloadRefused(reason: RefusalReason) {
 
 /** The error for a payload whose key this process does not have. */
 function keyMissing(keyId: string, known: readonly string[]): CountersignError {
-  // The writer of the payload chose the id: we repeat only ids that could be ours.
-  const named = KEY_ID.test(keyId) ? `the key ${keyId}` : 'a key whose id is not valid';
   const has = known.length === 0 ? 'no keys are set' : `this process has ${known.join(', ')}`;
-  return new CountersignError('key_missing', `a payload is encrypted with ${named}; ${has}`, {
+  return new CountersignError('key_missing', `a payload is encrypted with ${keyNamed(keyId)}; ${has}`, {
     hint: 'Set COUNTERSIGN_ENCRYPTION_KEYS or COUNTERSIGN_ENCRYPTION_KEY_FILE to the keys that the workers have.',
     data: { known: [...known] },
   });
@@ -185,7 +177,7 @@ const FIELDS = [
 /** The value of each field. */
 type Head = Record<(typeof FIELDS)[number], string>;
 
-const ENCODING = 'binary/encrypted';
+const ENCRYPTED = ENCODINGS.encrypted;
 const CIPHER = 'AES-256-GCM/countersign-1';
 const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
@@ -197,7 +189,7 @@ const { Payload: ProtoPayload } = temporal.api.common.v1;
 /** Encrypts a payload with its metadata: `iv | ciphertext | tag`, authenticated together with every field of the head. */
 function seal(payload: Payload, key: RingKey, binding: Binding): Payload {
   const metadata = toMetadata({
-    encoding: ENCODING,
+    encoding: ENCRYPTED,
     'encryption-cipher': CIPHER,
     'encryption-key-id': key.id,
     'encryption-key-check': key.check,
@@ -233,7 +225,7 @@ function unseal({ metadata, data }: Payload, key: RingKey): Payload {
 function looksEncrypted({ metadata }: Payload) {
   const encoding = metadata?.['encoding'];
   // This runs for every payload, and most are plain: comparing lengths first is cheap.
-  const named = encoding?.length === ENCODING.length && Buffer.from(encoding).toString('utf8') === ENCODING;
+  const named = encoding?.length === ENCRYPTED.length && Buffer.from(encoding).toString('utf8') === ENCRYPTED;
   return named || Object.keys(metadata ?? {}).some((name) => name.startsWith(PREFIX));
 }
 
@@ -250,7 +242,7 @@ function headOf({ metadata }: Payload): Head | undefined {
     'encryption-namespace': text('encryption-namespace'),
     'encryption-workflow-id': text('encryption-workflow-id'),
   };
-  return head.encoding === ENCODING && head['encryption-cipher'] === CIPHER ? head : undefined;
+  return head.encoding === ENCRYPTED && head['encryption-cipher'] === CIPHER ? head : undefined;
 }
 
 function toMetadata(head: Head): Record<string, Uint8Array> {

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
+import { KEY_ID } from './bundle-converters';
 import { guard } from '../contract/schema/message';
 import { flag, list, object, type Of, refined, text } from '../contract/schema/shape';
 import { privateFaultText, type PrivateFault, readPrivateFile } from '../system/files';
@@ -82,8 +83,6 @@ export interface RingKey {
 }
 
 const KEY_BYTES = 32;
-/** The form of a key's id. */
-export const KEY_ID = /^[\w.-]{1,64}$/;
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 const HINT =
   'Write <id>:<32 bytes in base64>, newest first, one a line or with commas between; `openssl rand -base64 32` makes one.';

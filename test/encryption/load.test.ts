@@ -6,9 +6,13 @@ import { loadEncryption } from '../../src/encryption/load';
 import { drawKey } from './ring';
 
 describe.each([
-  ['without keys', {}, { failureConverter: defaultFailureConverter, path: undefined }],
-  ['with keys', { keys: [drawKey('first')] }, { failureConverter: hiding, path: expect.any(String) }],
-])('the converters, %s', (_, options, { failureConverter, path }) => {
+  ['without keys', {}, { failureConverter: defaultFailureConverter, path: undefined, ofWorker: [] }],
+  [
+    'with keys',
+    { keys: [drawKey('first')] },
+    { failureConverter: hiding, path: expect.any(String), ofWorker: [expect.anything()] },
+  ],
+])('the converters, %s', (_, options, { failureConverter, path, ofWorker }) => {
   const encryption = loadEncryption({ required: false, ...options }, {});
   const payloadCodecs = [expect.anything()];
 
@@ -24,7 +28,8 @@ describe.each([
 
   it.each(['worker', 'replay'] as const)('are named by path for a %s, whose threads load them', (who) => {
     const converter = encryption[who]();
-    expect(converter).toEqual({ payloadCodecs, failureConverterPath: path });
+    const codecs = who === 'worker' ? ofWorker : payloadCodecs;
+    expect(converter).toEqual({ payloadCodecs: codecs, failureConverterPath: path });
     expect(loadDataConverter(converter).failureConverter).toBe(failureConverter);
   });
 });

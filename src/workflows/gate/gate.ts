@@ -1,3 +1,4 @@
+import type { CarriedGate } from '../../contract/gate';
 import { LIMITS } from '../../contract/limits';
 import { MEMO } from '../../contract/names';
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
@@ -12,7 +13,7 @@ import {
 } from './request';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';
-import { type CarriedGate, carryGate, createOnce, type GateState, writeMemo } from './the-gate';
+import { carryGate, createOnce, type GateState, writeMemo } from './the-gate';
 
 /** Activities by name, for a gate whose activity types are not given. */
 export interface AnyActivities {

@@ -8,5 +8,5 @@ export { agentTurn } from '../agent-turn';
 export { createGate, gateTool } from './gate';
 export type { AnyActivities, Gate, GateTool, GateToolOptions } from './gate';
 export type { GateOutcome, GateRunRequest } from './run-request';
-export type { CarriedGate } from './the-gate';
+export type { CarriedGate } from '../../contract/gate';
 export type { GateAllowed, GateDecision, GateForbidden, GateOptions, GateRequest } from './request';

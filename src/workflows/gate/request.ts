@@ -1,13 +1,12 @@
 import type { Duration } from '@temporalio/common';
 import { errorMessage } from '../../contract/errors';
-import type { GateInput, GivenTool } from '../../contract/gate';
+import type { CarriedGate, GateInput, GivenTool } from '../../contract/gate';
 import { isJsonObject, type JsonObject } from '../../contract/json';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { checkSchema } from '../../contract/schema/schema';
 import { isFromLibrary, schemaOfLibrary, type StandardJsonSchema } from '../../contract/schema/standard';
 import type { Effect, JsonSchema } from '../../contract/tool';
 import { type CallToAsk, gateFailure, toMs } from './call-to-ask';
-import type { CarriedGate } from './the-gate';
 
 /** How to open a gate. */
 export interface GateOptions {

@@ -9,8 +9,8 @@ import {
 } from '@temporalio/workflow';
 import { isObject } from '../../contract/json';
 import { attributeKey, FAILURES, SIGNALS } from '../../contract/names';
-import { GATE_FAILURES, isCarriedGate } from '../../contract/gate';
-import { carriedDecisions, makeApprovals, type SpentId } from '../../lifecycle/state';
+import { type CarriedGate, GATE_FAILURES, isCarriedGate } from '../../contract/gate';
+import { carriedDecisions, makeApprovals } from '../../lifecycle/state';
 import { act, type ApprovalContext } from '../call-life';
 import { ChangeNotifier } from '../changes';
 import { DeadlineTimer } from '../deadline-timer';
@@ -26,14 +26,6 @@ import { decodedValueOf } from '../messages';
 import { Publisher } from '../publish';
 import { currentDetails } from '../summary';
 import { setBesideTheirs } from './beside-theirs';
-
-/**
- * The state that a gate passes to the next run, so that decisions that were spent stay spent. It is JSON of a few KiB.
- */
-export interface CarriedGate {
-  asked: number;
-  spent: [string, SpentId][];
-}
 
 /** The state of a gate, which its callers do not see. */
 export interface GateState extends ApprovalContext {
