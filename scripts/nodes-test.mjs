@@ -18,7 +18,7 @@ const MEETS_NODE = [
 ];
 
 /** These, all recorded histories, and workers on a real server that are killed or read encrypted turns. */
-const FILES = [...MEETS_NODE, 'test/replay\\.', 'test/e2e/(crash-points|encryption)\\.core\\.'];
+const FILES = [...MEETS_NODE, 'test/replay\\.', 'test/e2e/(crash-points\\.core|encryption\\.deep)\\.'];
 
 /** Of one Node; all are tested at the same time. */
 const WORKERS = 2;

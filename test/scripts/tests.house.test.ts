@@ -16,7 +16,7 @@ describe('which tests run together', () => {
     ['test/web/looks.deep.test.ts', 'on a server'],
     ['test/e2e/crash-points.core.test.ts', 'workers that end'],
     ['test/e2e/kill.deep.test.ts', 'workers that end'],
-    ['test/e2e/grants.core.test.ts', 'on a server'],
+    ['test/e2e/grants.deep.test.ts', 'on a server'],
     ['test/e2e/grants-kill.core.test.ts', 'workers that end'],
     ['test/readme.house.test.ts', 'house'],
   ])('%s runs in the stage “%s”', (file, title) => {
