@@ -57,8 +57,8 @@ export class EncryptionCodec implements PayloadCodec {
       if (onRefusal === 'blank') return encoded('binary/null');
       // The process may still get the missing key.
       if (error.code !== 'payload_refused') throw error;
-      const { waits, refused } = ENCODINGS;
-      return encoded(`${error.data['reason'] === 'plaintext' ? waits : refused} (${error.message})`);
+      const kind = error.data['reason'] === 'plaintext' ? 'waits' : 'refused';
+      return encoded(`${ENCODINGS[kind]} (${error.message})`);
     }
   }
 
