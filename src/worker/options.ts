@@ -15,6 +15,7 @@ import type { ActivityDeps } from '../activities/deps';
 import { openRules } from '../authority/rules/worker-verdict';
 import { createGrantsReader, listOpenGrants } from '../authority/grants/worker-claim';
 import { createPausesReader, lookAtControl } from '../authority/pauses/worker-hold';
+import type { Observe } from '../activities/observed';
 import { observing } from '../activities/spans';
 import { createTextStreams } from '../activities/text-streams';
 import { bundleCode, LENIENT_CONVERTER } from './bundle-workflows';
@@ -298,13 +299,19 @@ async function workflowSide(
 ): Promise<Partial<WorkerOptions>> {
   const { worker: own = {}, config } = settings;
   news?.begin(namespace);
+  const slots = hasOwnSlots(own) ? undefined : makeTuner();
+  const count = metrics.observer(config);
+  const observe: Observe = (fact) => {
+    if (fact.kind === 'waited') slots?.rest.note();
+    count(fact);
+  };
   return {
-    sinks: { ...own.sinks, ...ourSinks(observing(metrics.observer(config), traces), news) },
+    sinks: { ...own.sinks, ...ourSinks(observing(observe, traces), news) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
     ...(own.workflowTaskPollerBehavior !== undefined || own.maxConcurrentWorkflowTaskPolls !== undefined
       ? {}
       : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
-    ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
+    ...(slots && { tuner: slots.tuner }),
   };
 }
 

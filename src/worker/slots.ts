@@ -1,27 +1,25 @@
 import type {
   ActivitySlotInfo,
   CustomSlotSupplier,
-  SlotInfo,
   SlotPermit,
-  SlotReleaseContext,
   SlotReserveContext,
   TunerHolder,
   WorkerOptions,
-  WorkflowSlotInfo,
 } from '@temporalio/worker';
 
-/**
- * The most tasks at the same time: as many activities as in the SDK, and more workflow tasks, so that a burst can be
- * noticed.
- */
+/** As many activities at the same time as in the SDK, and more workflow tasks, as each decision makes one. */
 const WORKFLOW_TASKS = 60;
 const ACTIVITIES = 100;
 
-/** This many workflow tasks at the same time are a burst. 32 turns that only take their steps cannot make so many. */
-const BURST = 36;
+/** This many decisions in a row are a burst if none comes later than `GAP_MS` after the one before. */
+const BURST = 10;
+const GAP_MS = 100;
 
-/** A burst ends when there are fewer tasks than this. */
-const CALM = 4;
+/** A burst ends when there was no decision for this time, in milliseconds. */
+const CALM_MS = 500;
+
+/** How often a worker looks whether a burst has ended, in milliseconds. */
+const LOOK_EVERY_MS = 20;
 
 /**
  * The longest rest, and the least time between two rests, in milliseconds. A worker that gets many messages all day
@@ -30,11 +28,12 @@ const CALM = 4;
 const LONGEST_MS = 10_000;
 
 /**
- * Keeps a worker from starting activities during a burst of workflow tasks. If many decisions arrive together, each
- * approver gets an answer before the calls of the others run.
+ * Keeps a worker from starting activities during a burst of decisions, so that each approver gets an answer before the
+ * calls of the others run.
  */
-export class ActivityRest {
-  private tasks = 0;
+class ActivityRest {
+  private inARow = 0;
+  private latest = -Infinity;
   private longEndedAt = -Infinity;
   private timer: NodeJS.Timeout | undefined;
 
@@ -45,41 +44,36 @@ export class ActivityRest {
     return this.timer !== undefined;
   }
 
-  /** Notes that a workflow task began (1) or ended (-1). */
-  count(by: 1 | -1): void {
-    this.tasks += by;
-    if (this.isOn) {
-      if (this.tasks < CALM) this.end();
-    } else if (this.tasks >= BURST && performance.now() - this.longEndedAt >= LONGEST_MS) this.begin();
+  /** Notes that a call no longer waits for a decision. */
+  note(): void {
+    const now = performance.now();
+    this.inARow = now - this.latest < GAP_MS ? this.inARow + 1 : 1;
+    this.latest = now;
+    if (this.inARow >= BURST && !this.isOn && now - this.longEndedAt >= LONGEST_MS) this.begin(now);
   }
 
-  private begin() {
-    this.timer = setTimeout(() => {
-      this.longEndedAt = performance.now();
-      this.end();
-    }, LONGEST_MS).unref();
-  }
-
-  private end() {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.onEnd();
+  private begin(began: number) {
+    this.timer = setInterval(() => {
+      const now = performance.now();
+      const isLong = now - began >= LONGEST_MS;
+      if (!isLong && now - this.latest < CALM_MS) return;
+      if (isLong) this.longEndedAt = now;
+      clearInterval(this.timer);
+      this.timer = undefined;
+      this.onEnd();
+    }, LOOK_EVERY_MS).unref();
   }
 }
 
-/** Slots of one kind. They are given in the order of the requests, and no slots are given while `isClosed` is true. */
-export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
+/** Slots for activities. They are given in the order of the requests, and no slots are given while `isClosed` is true. */
+export class ActivitySlots implements CustomSlotSupplier<ActivitySlotInfo> {
   readonly type = 'custom';
-  private free: number;
   private readonly waiting = new Set<() => void>();
 
   constructor(
-    size: number,
+    private free: number,
     private readonly isClosed: () => boolean,
-    private readonly count: (by: 1 | -1) => void = () => undefined,
-  ) {
-    this.free = size;
-  }
+  ) {}
 
   async reserveSlot(_context: SlotReserveContext, signal: AbortSignal): Promise<SlotPermit> {
     signal.throwIfAborted();
@@ -106,13 +100,11 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
   }
 
   markSlotUsed(): void {
-    this.count(1);
+    // A slot counts from when it is given, also while its poll waits for a task.
   }
 
-  releaseSlot({ slotInfo }: Pick<SlotReleaseContext<I>, 'slotInfo'>): void {
+  releaseSlot(): void {
     this.free += 1;
-    // A poll that brought no task gives its slot back unused.
-    if (slotInfo !== undefined) this.count(-1);
     this.giveToWaiting();
   }
 
@@ -134,21 +126,21 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
   }
 }
 
-/** How a worker that takes turns shares its time between workflow tasks and activities. */
-export function makeTuner(): TunerHolder {
+/**
+ * How a worker that takes turns shares its time between workflow tasks and activities. `rest` wants to know of each
+ * decision. Slots of ours for workflow tasks would cost a step 3 % of the worker's processor time.
+ */
+export function makeTuner(): { tuner: TunerHolder; rest: ActivityRest } {
   const rest = new ActivityRest(() => activities.giveToWaiting());
-  const activities = new Slots<ActivitySlotInfo>(ACTIVITIES, () => rest.isOn);
-  const workflowTasks = new Slots<WorkflowSlotInfo>(
-    WORKFLOW_TASKS,
-    () => false,
-    (by) => rest.count(by),
-  );
-  return {
-    workflowTaskSlotSupplier: workflowTasks,
+  const activities = new ActivitySlots(ACTIVITIES, () => rest.isOn);
+  const others = { type: 'fixed-size', numSlots: ACTIVITIES } as const;
+  const tuner: TunerHolder = {
+    workflowTaskSlotSupplier: { type: 'fixed-size', numSlots: WORKFLOW_TASKS },
     activityTaskSlotSupplier: activities,
-    localActivityTaskSlotSupplier: { type: 'fixed-size', numSlots: ACTIVITIES },
-    nexusTaskSlotSupplier: { type: 'fixed-size', numSlots: ACTIVITIES },
+    localActivityTaskSlotSupplier: others,
+    nexusTaskSlotSupplier: others,
   };
+  return { tuner, rest };
 }
 
 /** The options of the SDK that say how many tasks a worker takes. The SDK takes either a tuner or such numbers. */

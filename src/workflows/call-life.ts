@@ -1,4 +1,4 @@
-import { CancellationScope, condition } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { PreparedCall } from '../contract/call';
 import type { SignalVerdict } from '../contract/decision';
 import type { OpenMemo } from '../contract/turn';
@@ -34,6 +34,11 @@ export interface ApprovalContext {
 /** Makes the workflow look again. */
 export function markChanged(context: ApprovalContext): void {
   context.revision += 1;
+}
+
+/** Throws the error again, unless it is that of a cancellation. */
+export function unlessCancelled(error: unknown): void {
+  if (!isCancellation(error)) throw error;
 }
 
 /** Carries out a command, unless it is refused. */

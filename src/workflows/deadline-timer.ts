@@ -1,6 +1,6 @@
-import { CancellationScope, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, sleep, workflowInfo } from '@temporalio/workflow';
 import { nextDeadline } from '../lifecycle/endings';
-import { type ApprovalContext, markChanged } from './call-life';
+import { type ApprovalContext, markChanged, unlessCancelled } from './call-life';
 
 /** The longest time from a deadline to its timer. */
 const MOST_SPREAD_MS = 30_000;
@@ -42,9 +42,7 @@ export class DeadlineTimer {
     scope
       .run(() => sleep(timerMs(at, workflowInfo().runId), { summary }))
       .then(() => this.fired())
-      .catch((error: unknown) => {
-        if (!isCancellation(error)) throw error;
-      });
+      .catch(unlessCancelled);
     return scope;
   }
 

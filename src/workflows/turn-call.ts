@@ -20,7 +20,7 @@ import { activityIds } from '../contract/names';
 import type { KnownState, PlacedState, UsedState } from '../contract/tool';
 import { lastResult, outcomeIn, outcomeOfLost, type Settlement } from '../lifecycle/outcomes';
 import { type AllowedCall, type CallState, leaveOf, type PreparingCall } from '../lifecycle/state';
-import { callIn, type Life, untilTrue } from './call-life';
+import { callIn, type Life, unlessCancelled, untilTrue } from './call-life';
 import { prepareCall } from './prepare-call';
 import { commonInput, freshIn, lostActivity, retryOf, type Rounds, waitGivenBack } from './call-rounds';
 import { askedChild, releaseChild, reserveChild, runChild } from './child-turn';
@@ -89,7 +89,7 @@ export class TurnCall implements Life {
   verify(): () => void {
     this.context.counts.inDoubt += 1;
     const scope = new CancellationScope({ cancellable: true, parent: this.runtime.nonCancellable });
-    scope.run(() => askVerify(this.context, this.callId)).catch(ignoreCancellation);
+    scope.run(() => askVerify(this.context, this.callId)).catch(unlessCancelled);
     return () => scope.cancel();
   }
 
@@ -244,8 +244,4 @@ export function settlementOf(
 function usedIn(settlement: Settlement): UsedState {
   if ('inDoubt' in settlement) return { holder: settlement.holder ?? null };
   return 'result' in settlement && settlement.holder !== undefined ? { holder: settlement.holder } : {};
-}
-
-function ignoreCancellation(error: unknown) {
-  if (!isCancellation(error)) throw error;
 }

@@ -17,7 +17,7 @@ import { type FailureText, reportOfWorker, settleOwn } from '../../lifecycle/own
 import { failureOf, successOf } from '../../lifecycle/results';
 import type { Settlement } from '../../lifecycle/outcomes';
 import { type CallState, type DoneCall, resultOf, type RunningCall } from '../../lifecycle/state';
-import { act, liveCall } from '../call-life';
+import { act, liveCall, unlessCancelled } from '../call-life';
 import { freshIn, lostActivity, type Rounds, commonInput, waitGivenBack } from '../call-rounds';
 import { askVerify } from '../verify-call';
 import { close, GateCall } from './asked';
@@ -175,10 +175,6 @@ function withoutWords({ reason: _reason, edit, votes, ...decision }: SpentDecisi
     vote.signature === undefined ? { ...vote, reason: undefined, suggestion: undefined } : vote,
   );
   return { ...decision, votes: cast, edit: edit && { approver: edit.approver } };
-}
-
-function unlessCancelled(error: unknown) {
-  if (!isCancellation(error)) throw error;
 }
 
 /** What the activity's failure means for the call, `openMs` after it was scheduled. */
