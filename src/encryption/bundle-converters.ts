@@ -35,8 +35,9 @@ export const payloadConverter: PayloadConverter = {
     } catch (error) {
       const said = errorMessage(error);
       const isEncrypted = said.includes(ENCODINGS.encrypted);
-      const keyId = new TextDecoder().decode(payload.metadata?.['encryption-key-id']);
-      const why = isEncrypted ? `a payload is encrypted with ${keyNamed(keyId)}; no keys are set` : said;
+      const why = isEncrypted
+        ? `a payload is encrypted with ${keyNamed(new TextDecoder().decode(payload.metadata?.['encryption-key-id']))}; no keys are set`
+        : said;
       const empty = defaultPayloadConverter.fromPayload<T>(defaultPayloadConverter.toPayload({}));
       return noteUnreadable(empty, { why, waits: isEncrypted || why.includes(ENCODINGS.waits) });
     }

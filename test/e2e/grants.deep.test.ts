@@ -63,6 +63,14 @@ const waiting = (handle: TurnHandle, count: number): Promise<unknown> =>
 const story = async ({ workflowId }: TurnHandle): Promise<string[]> =>
   (await client.timeline(workflowId)).map(({ type }) => type);
 
+/** A call that has found its grant and waits behind a pause of its tool. */
+const heldCall = async (args: Parameters<typeof give>[0]): Promise<TurnHandle> => {
+  await client.pause({ tool: 'pay', reason: 'an incident', by: 'ann' });
+  const handle = await start('clerk', 'pay', args);
+  await until('it to be held', async () => (await story(handle)).includes('call_held'));
+  return handle;
+};
+
 it('lets three of five parallel calls run, and asks about the others', async () => {
   const args = { tag: 'three', amount: 5 };
   const id = await give(args, { times: 3 });
@@ -129,9 +137,7 @@ it('takes what a range and a glob let through, also for a call that its worker r
 it('asks once a grant is revoked, also about a call that a pause held', async () => {
   const args = { tag: 'held', amount: 1 };
   const id = await give(args, { forMs: 600_000 });
-  await client.pause({ tool: 'pay', reason: 'an incident', by: 'ann' });
-  const handle = await start('clerk', 'pay', args);
-  await until('it to be held', async () => (await story(handle)).includes('call_held'));
+  const handle = await heldCall(args);
   const { ended } = await client.grants.revoke({ id, by: 'ann' });
   expect(ended).toMatchObject([{ id }]);
   await client.resume({ tool: 'pay', by: 'ann' });
@@ -206,10 +212,7 @@ it('gives the same grant once, and none under an id that is taken', async () => 
 it('asks where the workflow of the grant is gone', async () => {
   const args = { tag: 'gone', amount: 1 };
   const id = await give(args, { forMs: 600_000 });
-  // A pause of the tool: its call has found the grant, and waits behind it.
-  await client.pause({ tool: 'pay', reason: 'an incident', by: 'ann' });
-  const held = await start('clerk', 'pay', args);
-  await until('it to be held', async () => (await story(held)).includes('call_held'));
+  const held = await heldCall(args);
   await fixture.client.workflow.getHandle(grantWorkflowId(id)).terminate();
   await client.resume({ tool: 'pay', by: 'ann' });
   await waitFor(held, '1.1');
