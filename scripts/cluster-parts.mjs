@@ -58,30 +58,17 @@ const goInstall = async (bin) => {
   const packages = [SERVER, SQL_TOOL].map(
     ({ package: path }) => `go.temporal.io/server/cmd/${path}@v${SERVER_VERSION}`,
   );
-  const startedAt = Date.now();
-  const counts = { modules: 0, packages: 0 };
-  const onLine = (line) => void counts[line.startsWith('go: downloading') ? 'modules' : 'packages']++;
-  const ticker = setInterval(
-    () =>
-      say(
-        `building the server: ${counts.modules} modules fetched, ${counts.packages} packages compiled, ${Math.round((Date.now() - startedAt) / 1000)} s`,
-      ),
-    10_000,
-  );
-  try {
-    const env = { ...process.env, CGO_ENABLED: '0', GOBIN: bin };
-    // The command line is built with -trimpath too: without it Go would compile anew what the two have in common.
-    const args = ['install', '-v', '-trimpath', '-ldflags', '-s -w', ...packages];
-    const { code, lines } = await runGo(args, { env, onLine });
-    if (code !== 0) throw new Error(`the Temporal server cannot be built:\n${lines.slice(-8).join('\n')}`);
-  } finally {
-    clearInterval(ticker);
-  }
+  const { code, lines } = await runGo(['-ldflags', '-s -w', ...packages], {
+    env: { ...process.env, GOBIN: bin },
+    progress: say,
+  });
+  if (code !== 0) throw new Error(`the Temporal server cannot be built:\n${lines.slice(-8).join('\n')}`);
 };
 
+/** With the flags of the command line: what the two have in common is compiled once. */
 const runGo = async (args, options) => {
   try {
-    return await engine('run').run('go', args, options);
+    return await engine('download-or-build').runGo('install', args, options);
   } catch (error) {
     if (error.code !== 'ENOENT') throw error;
     throw new Error(
