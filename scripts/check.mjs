@@ -10,7 +10,6 @@ const steps = [
     file: tool('prettier', 'bin', 'prettier.cjs'),
     args: ['--check', '--log-level', 'warn', '.'],
   },
-  { name: 'types', file: tool('typescript', 'bin', 'tsc'), args: ['--noEmit', '-p', 'tsconfig.test.json'] },
   {
     name: 'page',
     file: tool('typescript', 'bin', 'tsc'),
