@@ -42,8 +42,9 @@ module.exports = {
   // As many as the smallest machine has cores. A third one fills the cores that two leave idle for four tenths of the time,
   // but then files that kill workers wait longer for a core than a server waits for a worker.
   maxWorkers: 2,
-  // Between two files a process that has grown is replaced: one of 2 GB took 130 ms to start a program, one of 200 MB takes 10.
-  workerIdleMemoryLimit: '400MB',
+  // Of all memory, which ten of them share with what they start. Between two files a process that has grown further is replaced:
+  // one of 2 GB took 130 ms to start a program, one of 200 MB takes 10. But a fresh one loads all packages anew.
+  workerIdleMemoryLimit: 0.04,
   testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
   // It only ends what hangs: a machine may be three times slower than ours.
   testTimeout: 300_000,

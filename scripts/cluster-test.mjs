@@ -1,7 +1,7 @@
 /**
  * `npm run test:cluster`: the compose file's cluster without containers, and the engine's tests on it.
  * Needs PostgreSQL and Go on this machine; says so where one is missing. `--keep` leaves the cluster up until Ctrl-C;
- * `--programs` only gets what it runs: the command line, and the server.
+ * `--programs` only gets what it runs: the command line, and the server; `--cli` only the command line.
  */
 import { buildServer } from './cluster-parts.mjs';
 import { findCli, withCluster } from './cluster.mjs';
@@ -9,6 +9,7 @@ import { at, exitWith, say } from './root.mjs';
 import { conclude, runJest } from './test-run.mjs';
 
 const main = async (args) => {
+  if (args.includes('--cli')) return findCli().then(() => 0);
   if (args.includes('--programs')) return programs();
   const asked = stopSignal();
   return withCluster(asked.rejects, async (cluster) => {

@@ -65,7 +65,7 @@ describe('which tests run together', () => {
   });
 });
 
-const BUDGET = { tolerance: 0.1, levels: { unit: 10 } };
+const BUDGET = { tolerance: 0.1, pace: 40, levels: { unit: 10 } };
 
 /** A file that took so many seconds, half of them in programs. */
 const took = (name: string, seconds: number) => ({
@@ -75,7 +75,7 @@ const took = (name: string, seconds: number) => ({
   children: seconds / 2,
 });
 
-it.each<[string, ReturnType<typeof took>[], string[], string[]]>([
+it.each<[string, ReturnType<typeof took>[], string[], string[], number?]>([
   ['within', [took('a', 1), took('dear', 6)], [], ['unit: 7 s of processor time, of 10 s']],
   ['a tenth more', [took('dear', 6), took('dear', 5)], [], ['unit: 11 s of processor time, of 10 s']],
   [
@@ -91,8 +91,20 @@ it.each<[string, ReturnType<typeof took>[], string[], string[]]>([
       '  test/d.test.ts: 0.2 s',
     ],
   ],
-])('compares processor time with the budget: %s', (_name, figures, over, notes) => {
-  expect(evaluate(`tests.judge(${JSON.stringify(figures)}, ['unit'], ${JSON.stringify(BUDGET)})`)).toEqual({
+  [
+    'what a machine of half the pace may take',
+    [took('dear', 18)],
+    [],
+    [
+      'unit: 18 s of processor time, of 20 s',
+      'allowed is 2 times the budget: so much longer the same work took',
+    ],
+    80,
+  ],
+  ['a machine that is quicker', [took('dear', 9)], [], ['unit: 9 s of processor time, of 10 s'], 20],
+])('compares processor time with the budget: %s', (_name, figures, over, notes, pace = 40) => {
+  const [took, allowed] = [figures, BUDGET].map((value) => JSON.stringify(value));
+  expect(evaluate(`tests.judge(${took}, ['unit'], ${allowed}, ${pace})`)).toEqual({
     notes,
     over,
   });
