@@ -1,6 +1,14 @@
 /** The Chromium that an npm package brings, unpacked once into the checkout. */
 const { execFileSync } = require('node:child_process');
-const { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } = require('node:fs');
+const {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} = require('node:fs');
 const { join } = require('node:path');
 const { chromiumOfSystem, packagedChromium } = require('./parts.cjs');
 
@@ -24,6 +32,9 @@ const unpackChromium = (env = process.env) => {
     cwd: join(MODULES, '..'),
     env: { ...env, ...AS_ON_LAMBDA, TMPDIR: staging },
   });
+  // It looks for its fonts where a Lambda has them. Without one, a text has no size.
+  const fonts = join(staging, 'fonts', 'fonts.conf');
+  writeFileSync(fonts, readFileSync(fonts, 'utf8').replaceAll('/tmp/', `${join(folder(), 'fonts')}/`));
   try {
     renameSync(staging, folder());
   } catch (error) {
