@@ -14,7 +14,7 @@ const MEETS_NODE = [
   'test/engine/(download-or-build|install-binary|resolve|run|server-launch)\\.',
   'test/tools/(eval|workspace)/|test/tools/(run-process|shell-tools)\\.|test/tools/mcp/(stdio|connection|conformance)\\.',
   'test/tools/http/send\\.|test/tools/sandbox/index\\.',
-  'test/cli/(load-config|stop-signals|progress)\\.|test/cli/replay/(judge-runs|replay)\\.',
+  'test/cli/(load-config|stop-signals|progress)\\.|test/cli/replay/judge-runs\\.',
 ];
 
 /** These, all recorded histories, and workers on a real server that are killed or read encrypted turns. */

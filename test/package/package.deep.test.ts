@@ -2,6 +2,7 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -11,9 +12,11 @@ import {
 } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { NODE_ENV, nodeCommand, NODES } from '../../scripts/nodes.cjs';
+import { NODE_ENV } from '../../scripts/nodes.cjs';
 import { freePorts } from '../../src/engine/server-args';
 import { root } from '../support/build';
+import { snippetsOf } from '../support/docs';
+import { node22 } from '../support/node22';
 import { startOwnServer, testCli } from '../support/server';
 import { isThorough } from '../support/thorough';
 import { installPackage, run, type Installed } from './installed';
@@ -292,47 +295,66 @@ function documentedOverrides(): { overrides: Record<string, string> } {
   return manifest;
 }
 
-const PLUGINS: [string, { packages: string[]; script: string; node?: string; read: RegExp }][] = [
-  [
-    '@temporalio/openai-agents 1.23.0',
-    {
-      packages: [
-        '@temporalio/openai-agents@1.23.0',
-        '@openai/agents-core@0.11.8',
-        '@openai/agents-openai@0.11.8',
-        'openai@^6.35.0',
-        '@opentelemetry/sdk-trace-base@^1.25.1',
-      ],
-      script: 'openai.cjs',
-      read: /paid 700/,
-    },
-  ],
-  [
-    '@temporalio/ai-sdk 1.23.0, on Node 22',
-    {
-      packages: [
-        '@temporalio/ai-sdk@1.23.0',
-        'ai@7.0.173',
-        '@ai-sdk/mcp@^2.0.0',
-        '@ai-sdk/provider@^4.0.0',
-        'zod@^4.0.0',
-      ],
-      script: 'ai-sdk.cjs',
-      node: NODES[0],
-      read: /ann changed the arguments of this call before it ran.*900 → 700.*paid 700/,
-    },
-  ],
+const PLUGINS = [
+  '@temporalio/openai-agents@1.23.0',
+  '@openai/agents-core@0.11.8',
+  '@openai/agents-openai@0.11.8',
+  'openai@^6.35.0',
+  '@opentelemetry/sdk-trace-base@^1.25.1',
+  '@temporalio/ai-sdk@1.23.0',
+  'ai@7.0.173',
+  '@ai-sdk/mcp@^2.0.0',
+  '@ai-sdk/provider@^4.0.0',
+  'zod@^4.0.0',
 ];
+
+/** Runs a script there, by the command of a Node. */
+const onNode = async ([program = '', ...before]: readonly string[], ...args: string[]): Promise<string> => {
+  const { code, out, err } = await run(program, [...before, ...args], { cwd: installed.app, env: NODE_ENV });
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+  return out;
+};
+
+/** Writes the recipes of the plugin's page beside the agents that follow them. */
+function writeRecipes(): void {
+  cpSync(join(root, 'test', 'fixtures', 'plugin-users'), join(installed.app, 'users'), { recursive: true });
+  const recipes = snippetsOf('js', ['docs/plugin.md']).map(({ text }) => text);
+  for (const [n, name] of ['openai', 'ai-sdk'].entries()) {
+    const text = recipes[n] ?? '';
+    writeFileSync(join(installed.app, 'users', `${name}-recipe.mjs`), text);
+    const soon = text.replace("'1 day'", "'1 second'");
+    writeFileSync(join(installed.app, 'users', `${name}-recipe-soon.mjs`), soon);
+  }
+}
+
+/** Runs an agent once for each case, and returns what each was told, and what really happened. */
+async function drive(name: string, node: readonly string[]): Promise<object> {
+  const effects = join(installed.app, `${name}.effects`);
+  const mcpServer = join(root, 'test', 'support', 'mcp-server.cjs');
+  const out = await onNode(node, join('users', `${name}.mjs`), server.address, effects, mcpServer);
+  const [, told = '{}'] = /^told (.*)$/m.exec(out) ?? [];
+  return { ...JSON.parse(told), happened: readFileSync(effects, 'utf8').trim().split('\n') };
+}
+
+const asked = (tool: string, phase: string, answer: unknown): object => ({
+  tool,
+  phase,
+  answer,
+  proposed: expect.anything(),
+});
 
 // They come from the registry, and some 100 packages with them. They stay installed, so nothing comes after them.
 const title = 'beside the plugins of Temporal for agents, with the overrides of our page';
 (isThorough ? describe : describe.skip)(title, () => {
   beforeAll(async () => {
-    const packages = PLUGINS.flatMap(([, plugin]) => plugin.packages);
     const { overrides } = documentedOverrides();
     // As npm writes them where nobody says otherwise.
     const dependencies = Object.fromEntries(Object.keys(overrides).map((name) => [name, '^1.24.0']));
-    await installed.add(packages, { dependencies, overrides });
+    await installed.add(PLUGINS, { dependencies, overrides });
+    writeRecipes();
+    expect(await installed.countersign('doctor', '--setup', '--address', server.address)).toMatchObject({
+      code: 0,
+    });
   }, 240_000);
 
   it('has one copy of the SDK', async () => {
@@ -342,13 +364,18 @@ const title = 'beside the plugins of Temporal for agents, with the overrides of 
     expect(new Set(copies).size).toBe(1);
   });
 
-  it.each(PLUGINS)(
-    '%s: a gated call, an edit, one payment, and a turn',
-    async (_, { script, node, read }) => {
-      const [program, ...before] = node === undefined ? [process.execPath] : nodeCommand(node);
-      const where = { cwd: installed.app, env: NODE_ENV };
-      const { code, out, err } = await run(program, [...before, script, server.address], where);
-      expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+  it.each([
+    ['@temporalio/openai-agents 1.23.0', 'openai.cjs', [process.execPath], /paid 700/],
+    [
+      '@temporalio/ai-sdk 1.23.0',
+      'ai-sdk.cjs',
+      node22(),
+      /ann changed the arguments of this call before it ran.*900 → 700.*paid 700/,
+    ],
+  ])(
+    '%s, by a gate in the workflow: an edit, one payment, and a turn',
+    async (_, script, node, read) => {
+      const out = await onNode(node, script, server.address);
       const answer: unknown = JSON.parse(
         out.split('\n').find((line) => line.startsWith('{"answer"')) ?? '{}',
       );
@@ -360,4 +387,28 @@ const title = 'beside the plugins of Temporal for agents, with the overrides of 
     },
     300_000,
   );
+
+  it('activityAsTool, by the recipe of its page: approved, edited, denied, expired; each replays', async () => {
+    expect(await drive('openai', [process.execPath])).toEqual({
+      approve: asked('refund', 'done', expect.stringContaining('paid 900')),
+      edit: asked('refund', 'done', expect.stringMatching(/ann changed.*half.*900 → 700.*paid 700/)),
+      deny: asked('refund', 'denied', expect.stringContaining('ann denied this call: not this one')),
+      expire: asked('refund', 'expired', expect.stringMatching(/[Nn]obody decided/)),
+      happened: ['900', '700'],
+    });
+  }, 300_000);
+
+  it('generateText with a tool and a tool of an MCP server, by the recipe: the same, and each replays', async () => {
+    const both = (tool: string, of: string): object => ({
+      [`${tool} approve`]: asked(tool, 'done', expect.stringContaining(`${of}900`)),
+      [`${tool} edit`]: asked(tool, 'done', expect.stringMatching(new RegExp(`ann changed.*700.*${of}700`))),
+      [`${tool} deny`]: asked(tool, 'denied', expect.stringContaining('ann denied this call: not this one')),
+      [`${tool} expire`]: asked(tool, 'expired', expect.stringMatching(/[Nn]obody decided/)),
+    });
+    expect(await drive('ai-sdk', node22())).toEqual({
+      ...both('refund', 'paid '),
+      ...both('act', ''),
+      happened: ['refund 900', 'refund 700', 'echo', 'echo'],
+    });
+  }, 300_000);
 });
