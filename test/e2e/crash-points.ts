@@ -16,7 +16,8 @@ export const testCrashPoints = (durability: Durability, which: 'all' | 'few'): v
   /** Runs one call of `tool` in a worker that kills itself, and lets another take over on the same machine. */
   const crashAt = async (tool: string, at: Trap['at']): Promise<[Fixture, TurnHandle]> => {
     const fixture = await startFixture();
-    const first = await fixture.addProcess({ ...mode, trap: { at, tag: 't', signal: 'SIGKILL' } });
+    const trap: Trap = { at, tag: 't', signal: 'SIGKILL' };
+    const first = await fixture.addProcess({ ...mode, trap, threads: which === 'few' });
     await fixture.open('t');
     const handle = await fixture.startSteps(calls(`${tool}:t`));
     if (tool === 'pay') await approve(handle);

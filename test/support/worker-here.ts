@@ -13,7 +13,7 @@ export interface WorkerHere {
 
 /**
  * Runs workflows in the thread of the test. A thread of their own loads all that they need for each worker, which takes half
- * of what a test takes. Workers in processes have theirs, as those of users do.
+ * of what a test takes.
  */
 export const WITHOUT_THREADS = { debugMode: true } as const;
 
@@ -33,10 +33,6 @@ export async function startWorkerHere(given: FixtureSettings): Promise<WorkerHer
   const lib = (name: string): unknown =>
     jest.requireActual(join(__dirname, '..', '..', 'src', name.replace(/js$/, 'ts')));
   const config = crashConfig(lib, settings, NO_TRAP);
-  const worker: RunningWorker = await startWorker({
-    config,
-    ...workerSettings(settings),
-    worker: WITHOUT_THREADS,
-  });
+  const worker: RunningWorker = await startWorker({ config, ...workerSettings(settings) });
   return { pid, stop: () => worker.stop() };
 }
