@@ -55,6 +55,9 @@ export interface Context {
 /** The parts of a context that come from the process. */
 type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options' | 'typed' | 'exitWith'>;
 
+/** The time that a person waits for a server, unless `--timeout` says another. */
+const TIMEOUT_MS = 5_000;
+
 /** The context of one process. */
 export function createContext(parts: ContextParts): Context {
   const { options, env, screen } = parts;
@@ -80,7 +83,8 @@ export function createContext(parts: ContextParts): Context {
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, json: _, as: __, approvers: ___, ...place } = options();
       const { address, namespace, readyMs } = wish;
-      const timeoutMs = timeout === undefined ? wish.timeoutMs : readTime(timeout, '--timeout', 1);
+      const { timeoutMs: wished = TIMEOUT_MS } = wish;
+      const timeoutMs = timeout === undefined ? wished : readTime(timeout, '--timeout', 1);
       const client = await connect({
         ...place,
         env,

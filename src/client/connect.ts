@@ -17,7 +17,6 @@ import type { ConnectOptions } from './types';
 import { Countersign } from './countersign';
 import { readStreamPlace } from './streamed-text';
 
-const TIMEOUT_MS = 5_000;
 const READY_MS = 60_000;
 /** The time that one request waits for a server that limits reading. */
 const PATIENCE_MS = 8_000;
@@ -113,14 +112,14 @@ async function dial(
   const encryption = loadEncryption(options.encryption, options.env);
   const settings = resolvePlace(options, options.env);
   const given = options.connection;
-  const connection = given ?? (await openConnection(settings, options.timeoutMs ?? TIMEOUT_MS));
+  const connection = given ?? (await openConnection(settings, options.timeoutMs));
   const base = { namespace: settings.namespace, identity: options.identity };
   const client = new Client({ ...base, connection, dataConverter: encryption.client() });
   const listing = { ...base, dataConverter: encryption.listing() };
   return { client, listing, close: async () => (given === undefined ? connection.close() : undefined) };
 }
 
-async function openConnection(settings: ResolvedPlace, connectTimeout: number): Promise<Connection> {
+async function openConnection(settings: ResolvedPlace, connectTimeout?: number): Promise<Connection> {
   const connection = Connection.lazy({
     address: settings.address,
     interceptors: [RETRIES],

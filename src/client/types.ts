@@ -46,7 +46,7 @@ export interface ConnectOptions {
    * from Temporal, some seconds late.
    */
   stream?: StreamPlace;
-  /** The longest wait for the server, in milliseconds. @default 5000 */
+  /** The longest wait for the server, in milliseconds. @default 10000, Temporal's own */
   timeoutMs?: number;
   /** The time that `start` waits for a namespace that lacks our search attributes, in milliseconds. @default 60000 */
   readyMs?: number;
