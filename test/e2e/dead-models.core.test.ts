@@ -169,7 +169,7 @@ test.concurrent('time in which no worker is up is not counted', async () => {
   const server = await startServer();
   server.answer = html;
   const model = openaiCompatible({ baseUrl: server.baseUrl, model: 'm', id: 'test/m', stream: false });
-  const limits = { modelRetryFor: '10s' } as const;
+  const limits = { modelRetryFor: '20s' } as const;
   const away = await startFixture({
     agents: [defineAgent({ name: 'away', instructions: 'do', tools: [], limits, model })],
     workers: 0,
@@ -178,7 +178,7 @@ test.concurrent('time in which no worker is up is not counted', async () => {
   const handle = await away.start('away', 'go');
   await until('two attempts', () => server.requests.length >= 2);
   await first.stop();
-  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  await new Promise((resolve) => setTimeout(resolve, 20_000));
   server.requests.length = 0;
   server.answer = (...asked) =>
     (server.requests.length === 1 ? html : json(completion({ content: 'back' })))(...asked);

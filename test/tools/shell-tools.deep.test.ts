@@ -90,14 +90,14 @@ it('is dangerous and unsafe, and denied without an approval', async () => {
 
 describe('the digest', () => {
   const digestOf = (options: Partial<ShellOptions> = {}): string | undefined =>
-    createShellTools({ root: '/work/a', ...options })[0]?.digest;
+    createShellTools({ root: '/elsewhere/a', ...options })[0]?.digest;
   const boxed = (options: SandboxOptions = {}): Partial<ShellOptions> => ({
-    sandbox: sandbox({ write: ['/work'], ...options }),
+    sandbox: sandbox({ write: ['/elsewhere'], ...options }),
   });
 
   it.each<[string, Partial<ShellOptions>, Partial<ShellOptions>]>([
     ['nothing else', {}, {}],
-    ['the same folder, written otherwise', {}, { root: '/work/b/../a/' }],
+    ['the same folder, written otherwise', {}, { root: '/elsewhere/b/../a/' }],
     ['the same sandbox', boxed(), boxed()],
     ['the same variables in another order', { env: ['A', 'B'] }, { env: ['B', 'A'] }],
     ['another time and other output', {}, { timeout: '1 minute', outputLimit: 1024 }],
@@ -106,13 +106,13 @@ describe('the digest', () => {
   });
 
   it.each<[string, Partial<ShellOptions>, Partial<ShellOptions>]>([
-    ['another root', {}, { root: '/work/b' }],
+    ['another root', {}, { root: '/elsewhere/b' }],
     ['no sandbox', boxed(), {}],
-    ['another folder to write', boxed(), boxed({ write: ['/work', '/data'] })],
+    ['another folder to write', boxed(), boxed({ write: ['/elsewhere', '/data'] })],
     [
       'a folder to write instead of to read',
       boxed({ read: ['/data'] }),
-      boxed({ write: ['/work', '/data'] }),
+      boxed({ write: ['/elsewhere', '/data'] }),
     ],
     ['a network', boxed(), boxed({ network: { hosts: ['example.com'] } })],
     [

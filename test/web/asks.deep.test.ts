@@ -16,17 +16,22 @@ import { asksOf, lookAtAll, say, talkPlace } from './web-inbox';
 const AGENT = 'asks-in-place';
 const childBook = scriptBook();
 
-const { web, book, fixture, effects, client } = usePage(AGENT, (written) => {
-  const pay = recordTool(written, { name: 'pay', safety: 'dangerous' });
-  const broken = recordTool(written, { name: 'wire', safety: 'dangerous' }, () => {
-    throw new TransportError('the line broke');
-  });
-  const child = defineAgent({
-    ...{ name: 'asks-child', instructions: 'do', model: childBook.model },
-    tools: [recordTool(written, { name: 'child_pay', safety: 'dangerous' })],
-  });
-  return [pay, broken, planTool(written), askUser(), agentTool(child, { name: 'give' })];
-});
+const { web, book, fixture, effects, client } = usePage(
+  AGENT,
+  (written) => {
+    const pay = recordTool(written, { name: 'pay', safety: 'dangerous' });
+    const broken = recordTool(written, { name: 'wire', safety: 'dangerous' }, () => {
+      throw new TransportError('the line broke');
+    });
+    const child = defineAgent({
+      ...{ name: 'asks-child', instructions: 'do', model: childBook.model },
+      tools: [recordTool(written, { name: 'child_pay', safety: 'dangerous' })],
+    });
+    return [pay, broken, planTool(written), askUser(), agentTool(child, { name: 'give' })];
+  },
+  0,
+  {},
+);
 expectNoComplaints(web);
 
 const call = (name: string, args: JsonObject) => ({ name, arguments: args });

@@ -29,13 +29,21 @@ export function useTabs(): (page: Page) => Page {
   };
 }
 
-/** One for the test file that calls this; the agent's name should be of this file alone. `undoMs`: as of the web inbox. */
-export function usePage(name: string, makeTools: (effects: Effects) => Tool[], undoMs = 0): PageFixture {
+/**
+ * One for the test file that calls this; the agent's name should be of this file alone. `undoMs`: as of the web inbox.
+ * `filter`: the requests that it reads.
+ */
+export function usePage(
+  name: string,
+  makeTools: (effects: Effects) => Tool[],
+  undoMs = 0,
+  filter: Parameters<typeof openWebInbox>[4] = { agent: name },
+): PageFixture {
   const agent = useAgent(name, makeTools);
   const ofTest = useTabs();
   let web: WebInbox;
   beforeAll(async () => {
-    const opened = await openWebInbox(undefined, undoMs);
+    const opened = await openWebInbox(undefined, undoMs, undefined, undefined, filter);
     web = { ...opened, tab: async (...args) => ofTest(await opened.tab(...args)) };
   });
   afterAll(() => web.stop());

@@ -41,22 +41,35 @@ export interface WebInbox {
 /**
  * Opens a web inbox, on the server of this test run unless another is named. A decision is sent at once unless a test
  * wants to undo it. `files`: the store of files; empty: none. `voters`: the people of the approvers file; there is none unless set.
+ * `filter`: it reads these requests alone. The server of a test run has many more turns, and each change of one is read.
  */
 export async function openWebInbox(
   address = testAddress(),
   undoMs = 0,
   files: string | undefined = undefined,
   voters: WebOptions['voters'] = undefined,
+  filter: Parameters<Countersign['inboxReader']>[0] = {},
 ): Promise<WebInbox> {
   ensureBuilt();
   const directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
   const usersFile = join(directory, 'users.json');
   const client = await connect({ address, files: files ?? join(directory, 'files') });
+  const filtered: Countersign = Object.create(client, {
+    inboxReader: { value: () => client.inboxReader(filter) },
+  });
   const browser = await openBrowser();
   const complaints: string[] = [];
   const start = (port: number): Promise<RunningWeb> =>
     startWeb({
-      ...{ client, usersFile, port, undoMs, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
+      ...{
+        client: filtered,
+        usersFile,
+        port,
+        undoMs,
+        localUser: 'owner',
+        version: '1.2.3',
+        pageDir: lib('web'),
+      },
       refusalsFile: join(directory, 'refusals.jsonl'),
       people: async () => ({ permitOf }),
       ...defined({ voters }),

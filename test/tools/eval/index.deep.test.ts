@@ -352,11 +352,11 @@ describe('the tool', () => {
   });
 
   it.each<[string, EvalOptions]>([
-    ['another folder', { root: '/work/b', sandbox: sandbox({ read: ['/work'] }) }],
-    ['no folder', { sandbox: sandbox({ read: ['/work'] }) }],
-    ['another sandbox', { root: '/work/a', sandbox: sandbox({ write: ['/work'] }) }],
+    ['another folder', { root: '/elsewhere/b', sandbox: sandbox({ read: ['/elsewhere'] }) }],
+    ['no folder', { sandbox: sandbox({ read: ['/elsewhere'] }) }],
+    ['another sandbox', { root: '/elsewhere/a', sandbox: sandbox({ write: ['/elsewhere'] }) }],
   ])('with %s is another tool for a decision', (_case, options) => {
-    const first = () => made({ root: '/work/a', sandbox: sandbox({ read: ['/work'] }) })?.digest;
+    const first = () => made({ root: '/elsewhere/a', sandbox: sandbox({ read: ['/elsewhere'] }) })?.digest;
     expect(first()).toBe(first());
     expect(made({ evaluate: 'ask', ...options })?.digest).not.toBe(first());
   });

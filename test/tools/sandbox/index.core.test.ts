@@ -34,6 +34,8 @@ import {
 const work = sandboxDirectory();
 const isRoot = process.geteuid?.() === 0;
 const MIB = 1024 * 1024;
+/** The folder that holds the home of this user. */
+const HOMES = join(process.env['HOME'] ?? '/root', '..');
 
 /** A folder of this machine that no sandbox lists. */
 let outside = '';
@@ -467,7 +469,7 @@ describe('options', () => {
     ['sockets', { read: ['/run/docker.sock'] }, /never shown/],
     ['keys', { read: ['/etc/ssl/private'] }, /never shown/],
     ['the home', { read: ['/root', process.env['HOME'] ?? '/root'] }, /home of this user|listed twice/],
-    ['homes', { write: [join(process.env['HOME'] ?? '/root', '..')] }, /home of this user|never shown/],
+    ['homes', { write: [HOMES] }, HOMES === '/tmp' ? /sandbox's own/ : /home of this user|never shown/],
     ['the whole /tmp', { write: ['/tmp'] }, /sandbox's own/],
     ['the system to write', { write: ['/usr/local'] }, /belongs to the system/],
     ['a folder twice', { read: ['a'], write: ['./a'] }, /listed twice/],
