@@ -82,13 +82,12 @@ export function createContext(parts: ContextParts): Context {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, json: _, as: __, approvers: ___, ...place } = options();
-      const { address, namespace, readyMs } = wish;
-      const { timeoutMs: wished = TIMEOUT_MS } = wish;
-      const timeoutMs = timeout === undefined ? wished : readTime(timeout, '--timeout', 1);
+      const { address, namespace, readyMs, timeoutMs = TIMEOUT_MS } = wish;
       const client = await connect({
         ...place,
         env,
-        ...defined({ address, namespace, readyMs, timeoutMs }),
+        ...defined({ address, namespace, readyMs }),
+        timeoutMs: timeout === undefined ? timeoutMs : readTime(timeout, '--timeout', 1),
         encryption: defined({ keyFile }),
         identity: `${osUser()}@${hostname()}`,
       });
