@@ -15,8 +15,8 @@ const textOf = (answered: Awaited<ReturnType<Gateway['call']>>): unknown =>
 
 const hold = { first: 5, progress: 10, withProgress: 60, without: 60, given: 1 };
 
-/** A gateway with this backend. */
-const gatewayWith = (backend: Partial<Backend>): Gateway => {
+/** A gateway with this backend, which holds a call so long. */
+const gatewayWith = (backend: Partial<Backend>, withProgress = hold.withProgress): Gateway => {
   const pay = defineTool({
     ...{ name: 'pay', description: 'Pays.', safety: 'dangerous', effect: 'unsafe' },
     ...{ parameters: z.object({}), handler: () => 'paid' },
@@ -30,7 +30,7 @@ const gatewayWith = (backend: Partial<Backend>): Gateway => {
   const config = defineConfig({ agents: [agent] });
   const never = new Promise<never>(() => undefined);
   return createGateway({
-    ...{ config, hold, secrets: createSecrets(), rules: {}, recordsAll: false },
+    ...{ config, hold: { ...hold, withProgress }, secrets: createSecrets(), rules: {}, recordsAll: false },
     log: createCallLog({ log: () => undefined }),
     tools: {
       ...{ agent, config, offered: () => [], nameOf: (name) => name, close: () => Promise.resolve() },
@@ -48,13 +48,16 @@ const gatewayWith = (backend: Partial<Backend>): Gateway => {
 };
 
 /** A gateway whose calls are recorded after `startMs`, and never end. */
-const slowGateway = (startMs: number): Gateway =>
-  gatewayWith({
-    start: async () => {
-      await new Promise((resolve) => setTimeout(resolve, startMs));
-      return { id: 'gateway-1', isNamed: false };
+const slowGateway = (startMs: number, withProgress?: number): Gateway =>
+  gatewayWith(
+    {
+      start: async () => {
+        await new Promise((resolve) => setTimeout(resolve, startMs));
+        return { id: 'gateway-1', isNamed: false };
+      },
     },
-  });
+    withProgress,
+  );
 
 const aCall = { who: 'ann', name: 'pay', arguments: {}, asTask: false, signal: new AbortController().signal };
 const turn = 'gateway-1';
@@ -97,12 +100,12 @@ it('is settled when every call is answered', async () => {
 
 it.each([
   ['is recorded at once', 0, true],
-  ['takes all that time to be recorded', 100, false],
+  ['takes all that time to be recorded', 1_100, false],
 ])('holds a call from its arrival on: one that %s', async (_case, startMs, isHeld) => {
   const heard: unknown[] = [];
   const signal = new AbortController().signal;
   const asked = { who: 'ann', name: 'pay', arguments: {}, asTask: false, signal };
-  const answered = await slowGateway(startMs).call({ ...asked, onProgress: (one) => heard.push(one) });
+  const answered = await slowGateway(startMs, 1_000).call({ ...asked, onProgress: (one) => heard.push(one) });
   expect(JSON.stringify(answered)).toContain('Pending');
   expect(heard.length > 0).toBe(isHeld);
 });
