@@ -104,12 +104,11 @@ function refine(schema: z.ZodObject, args: JsonObject): ReturnType<Tool['parse']
   if (parsed.success) return { ok: true, value: parsed.data };
   return {
     ok: false,
-    issues: parsed.error.issues.map((issue) => ({ path: toPointer(issue.path), message: issue.message })),
+    issues: parsed.error.issues.map(({ path, message }) => ({
+      path: path.map((key) => `/${pointerStep(key)}`).join(''),
+      message,
+    })),
   };
-}
-
-function toPointer(path: readonly PropertyKey[]) {
-  return path.map((key) => `/${pointerStep(key)}`).join('');
 }
 
 function toJsonSchema(schema: z.ZodObject) {

@@ -21,16 +21,19 @@ interface SchemaPart {
 
 /** The schemas that stand directly inside a schema. What a keyword holds as data is none. */
 export function partsOf(schema: JsonObject): SchemaPart[] {
-  return Object.entries(schema).flatMap(([keyword, value]): SchemaPart[] => {
+  const parts: SchemaPart[] = [];
+  // A thousand tools have some ten thousand schemas, which are walked several times.
+  const add = (keyword: string, part: unknown, name?: string | number) => {
+    if (isSchema(part)) parts.push({ keyword, name, schema: part });
+  };
+  for (const [keyword, value] of Object.entries(schema)) {
     if (Array.isArray(value) && LISTS.includes(keyword))
-      return value.flatMap((part, name) => (isSchema(part) ? { keyword, name, schema: part } : []));
-    if (!isSchema(value)) return [];
-    if (NAMED.includes(keyword))
-      return Object.entries(value).flatMap(([name, part]) =>
-        isSchema(part) ? { keyword, name, schema: part } : [],
-      );
-    return ONE.includes(keyword) ? [{ keyword, schema: value }] : [];
-  });
+      value.forEach((part, index) => add(keyword, part, index));
+    if (!isSchema(value)) continue;
+    if (ONE.includes(keyword)) add(keyword, value);
+    if (NAMED.includes(keyword)) for (const [name, part] of Object.entries(value)) add(keyword, part, name);
+  }
+  return parts;
 }
 
 /** Everything inside a JSON Schema is JSON, so an object in it is a `JsonObject`. */
