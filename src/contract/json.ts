@@ -37,9 +37,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value) && isSoundJson(value);
 }
 
-/** A step of a JSON pointer, after its `/`. */
-export function pointerStep(key: PropertyKey): string {
-  return String(key).replaceAll('~', '~0').replaceAll('/', '~1');
+/** The JSON pointer of a path. */
+export function pointerOf(path: readonly PropertyKey[]): string {
+  return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 /** The value of a JSON text. Undefined if the text is not JSON. */

@@ -1,4 +1,4 @@
-import { type Json, pointerStep } from './json';
+import { type Json, pointerOf } from './json';
 import { isWellFormed } from './text/bytes';
 import type { Issue } from './tool';
 
@@ -203,6 +203,5 @@ function checkNumber(token: string): string | undefined {
 }
 
 function pointerTo(levels: readonly Level[]) {
-  const steps = levels.map((level) => ('keys' in level ? (level.key ?? '') : level.index));
-  return steps.map((name) => `/${pointerStep(name)}`).join('');
+  return pointerOf(levels.map((level) => ('keys' in level ? (level.key ?? '') : level.index)));
 }

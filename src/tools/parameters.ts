@@ -1,6 +1,6 @@
 import { defined } from '../contract/defined';
 import { z } from 'zod';
-import { isObject, isPlainObject, type JsonObject, parseJson, pointerStep } from '../contract/json';
+import { isObject, isPlainObject, type JsonObject, parseJson, pointerOf } from '../contract/json';
 import { applyDefaults, schemaCheck } from '../contract/schema/schema';
 import { readJson } from '../contract/read-json';
 import type { Issue, JsonSchema } from '../contract/tool';
@@ -105,7 +105,7 @@ function refine(schema: z.ZodObject, args: JsonObject): ReturnType<Tool['parse']
   return {
     ok: false,
     issues: parsed.error.issues.map(({ path, message }) => ({
-      path: path.map((key) => `/${pointerStep(key)}`).join(''),
+      path: pointerOf(path),
       message,
     })),
   };

@@ -1,4 +1,4 @@
-import { namesOfFields, isObject, type JsonObject, pointerStep } from '../json';
+import { namesOfFields, isObject, type JsonObject, pointerOf } from '../json';
 import type { Issue } from '../tool';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
@@ -28,7 +28,7 @@ function silently({ depth, parent, part }: ValuePlace): ValuePlace {
 
 function pathOf(place: ValuePlace): string {
   if (place.parent === undefined) return '';
-  return `${pathOf(place.parent)}/${pointerStep(place.part)}`;
+  return pathOf(place.parent) + pointerOf([place.part]);
 }
 
 /** The properties and items, by name or index, that a keyword has checked. */

@@ -1,4 +1,4 @@
-import { isObject, isSoundJson, type Json, type JsonObject, pointerStep } from '../json';
+import { isObject, isSoundJson, type Json, type JsonObject, pointerOf } from '../json';
 import type { JsonSchema } from '../tool';
 import { SchemaChecker } from './check-value';
 import { isSchema, partsOf, References } from './reference';
@@ -71,7 +71,7 @@ class Reader {
       return value.map((item, at) => this.read(itemSchemas(places, at), item, `${path}/${at}`));
     if (!isSchema(value)) return value;
     const entries = Object.entries(value).flatMap(([key, item]) => {
-      const below = `${path}/${pointerStep(key)}`;
+      const below = path + pointerOf([key]);
       const forKey = keySchemas(places, key);
       if (item !== null || !this.isAbsent(places, forKey, key))
         return [[key, this.read(forKey, item, below)]];

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, pointerStep } from '../../contract/json';
+import { isObject, type Json, type JsonObject, pointerOf } from '../../contract/json';
 import { describeIssues, isNumberText, readJson, readNumber } from '../../contract/read-json';
 import { isSchema } from '../../contract/schema/reference';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
@@ -25,11 +25,6 @@ export interface ArgumentsDraft {
 /** Whether a person has typed anything that differs from the arguments. */
 export function isChanged({ value, texts }: ArgumentsDraft, from: JsonObject): boolean {
   return Object.keys(texts).length > 0 || JSON.stringify(value) !== JSON.stringify(from);
-}
-
-/** The JSON pointer of a path, as in the issues of the schema. */
-export function pointerOf(path: Path): string {
-  return path.map((part) => `/${pointerStep(part)}`).join('');
 }
 
 /** The value at a path. Undefined if the path leads nowhere. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Json, JsonObject } from '../../../src/contract/json';
+import { type Json, type JsonObject, pointerOf } from '../../../src/contract/json';
 import {
   type ArgumentsDraft,
   fieldIssues,
@@ -8,7 +8,6 @@ import {
   issuesOf,
   issuesWithin,
   type Path,
-  pointerOf,
   putBack,
   setAt,
   setNumber,

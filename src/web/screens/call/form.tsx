@@ -1,3 +1,4 @@
+import { pointerOf } from '../../../contract/json';
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Issue, JsonSchema } from '../../../contract/tool';
@@ -6,7 +7,6 @@ import {
   issuesAt,
   issuesWithin,
   type Path,
-  pointerOf,
   putBack,
   setAt,
   valueAt,

@@ -3,22 +3,14 @@ import { LIMITS } from '../../../contract/limits';
 import { readNumber } from '../../../contract/read-json';
 import { fitsFormat } from '../../../contract/schema/values';
 import { segments } from '../../../contract/text/unsafe-text';
-import {
-  type ArgumentsDraft,
-  type Path,
-  pointerOf,
-  setAt,
-  setNumber,
-  setText,
-  valueAt,
-} from '../../model/draft';
+import { type ArgumentsDraft, type Path, setAt, setNumber, setText, valueAt } from '../../model/draft';
 import type { Field } from '../../model/argument-form';
 import { byteNote } from '../../model/labels';
 import { blocksOf } from '../../model/review';
 import { SeenEnd } from '../../ui/seen';
 import { Pieces, Text, visibleText } from '../../ui/text';
 import type { Issue } from '../../../contract/tool';
-import type { Json } from '../../../contract/json';
+import { type Json, pointerOf } from '../../../contract/json';
 
 interface InputPlace {
   field: Field;
